@@ -1,0 +1,56 @@
+# Needed: git, make, Python 3.10 to 3.13, Java 17 or newer. Everything else is set up in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all check bench docs lock golden-rewrite clean
+
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
+
+setup: ## Make .venv, install the locked packages, fetch the Delta Lake jars (others do it by themselves)
+	@$(PYTHON) tools/setup.py
+
+$(READY): requirements.lock pyproject.toml tools/setup.py src/rollview/spark/jars.sha256
+	@$(PYTHON) tools/setup.py
+
+demo: $(READY) ## Show rollview at work on a small warehouse
+	$(BIN)/rollview demo
+
+test: $(READY) ## Run the tests, without the slow ones: first those without Java, then those on Spark
+	$(BIN)/pytest -m "not spark and not slow"
+	$(BIN)/pytest -m "spark and not slow"
+
+test-all: $(READY) ## Run every test
+	$(BIN)/pytest -m "not spark"
+	$(BIN)/pytest -m "spark"
+
+check: $(READY) ## Check style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+bench: $(READY) ## Measure, and write the results
+	$(BIN)/python -m bench
+
+docs: $(READY) ## Build the documentation and run its examples
+	$(BIN)/python tools/docs.py
+
+# LOCK=--upgrade takes the newest versions within the bounds of pyproject.toml.
+lock: ## Write requirements.lock anew from pyproject.toml (LOCK=--upgrade for newer versions)
+	@$(PYTHON) -m venv build/lock
+	@build/lock/bin/pip --disable-pip-version-check install --quiet 'uv>=0.13,<0.14'
+	build/lock/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
+		--extra dev --custom-compile-command "make lock" --output-file requirements.lock \
+		$(LOCK) pyproject.toml
+
+golden-rewrite: $(READY) ## Write the expected results of tests/golden anew; then read the diff
+	ROLLVIEW_GOLDEN=rewrite $(BIN)/pytest tests/golden
+
+clean: ## Remove what the other targets made, except the cache of jars
+	rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .import_linter_cache spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
