@@ -225,9 +225,9 @@ def jars_failure(text):
     """The sentence for jars that did not come: no network, or what the product says."""
     if "cannot fetch" in text:
         return (
-            "Maven Central cannot be reached for the Delta Lake jars: connect to the network (behind"
-            " a proxy, set JAVA_TOOL_OPTIONS to -Dhttps.proxyHost=... -Dhttps.proxyPort=...) and run"
-            " make again."
+            "Maven Central cannot be reached for the Delta Lake jars: connect to the network"
+            " (behind a proxy, set JAVA_TOOL_OPTIONS to"
+            " -Dhttps.proxyHost=... -Dhttps.proxyPort=...) and run make again."
         )
     reason = "; ".join(line for line in text.splitlines() if not line.startswith("fetching "))
     return "the Delta Lake jars are not there ({}): mend that and run make again.".format(reason)

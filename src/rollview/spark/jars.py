@@ -42,8 +42,7 @@ log = logging.getLogger(__name__)
 def jar_paths() -> list[Path]:
     """The jars to start a session with, verified (J1); fetched first if the cache lacks any."""
     folder = cache_folder()
-    wrong = unverified(folder)
-    if wrong:
+    if unverified(folder):
         log.warning("fetching Delta Lake %s into %s (once, about 14 MB)", VERSION, folder)
         fetch(folder)
     return [folder / name for name in checksums()]
@@ -67,10 +66,10 @@ def unverified(folder: Path) -> list[str]:
 
 
 def sha256(path: Path) -> str | None:
-    """The digest of a file, None if there is no such file."""
+    """The digest of a file, None if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    except FileNotFoundError:
+    except OSError:
         return None
 
 
