@@ -1,0 +1,234 @@
+"""Changed rows read straight from the Parquet files that the commits name.
+
+F1  Each occurrence of a file (a commit adds, removes or fills it) gives its rows once, with that
+    commit's stamp; a file that was added and later removed or restored occurs more than once.
+F2  A row that cannot be told to belong to an occurrence is an error, never dropped.
+F3  A missing file is an error, whatever the session says of missing and corrupt files.
+F4  Building a DataFrame runs no job and reads no file's contents; files are listed by the driver.
+Knows files and stamps; which commits are read this way is capture.way's decision.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from rollview.changes import COUNT, STAMP
+from rollview.ledger.rows import CapturedChange
+
+CHANGE_TYPE = "_change_type"
+CHANGE_COUNTS = {"insert": 1, "update_postimage": 1, "update_preimage": -1, "delete": -1}
+FILE_COUNTS = {"added": 1, "removed": -1}
+BY_CHANGE_TYPE = 0
+"""The count of an occurrence whose rows each say themselves what they are."""
+
+MANY_GROUPS = 16
+MANY_FILES = 64
+"""From here on a broadcast of file names is cheaper than an expression that lists them."""
+
+_FILE = "_rv_file"
+_LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
+
+Values = tuple[tuple[str, str | None], ...]
+Value = Callable[[str], Column]
+"""What a row's occurrence says: STAMP, COUNT or a partition column -> its value for the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One file as one commit names it; `count` may be BY_CHANGE_TYPE."""
+
+    path: str
+    stamp: int
+    count: int
+    partition_values: Values
+
+
+def occurrences(location: str, captured: Sequence[CapturedChange]) -> list[Occurrence]:
+    """Every file that holds changed rows of the captured commits."""
+    found = []
+    for change in captured:
+        lists = [(BY_CHANGE_TYPE, change.files["change_files"])]
+        lists += [(count, change.files[kind]) for kind, count in FILE_COUNTS.items()]
+        for count, files in lists:
+            for path, values, *_ in files:
+                where = os.path.join(location, path)
+                found.append(Occurrence(where, change.csn, count, tuple(values.items())))
+    return found
+
+
+def rows_of(
+    spark: SparkSession, found: Sequence[Occurrence], columns: Sequence[tuple[str, str]]
+) -> list[DataFrame]:
+    """The rows of all occurrences: `columns`, stamp, count; one read unless files occur again."""
+    return [_read(spark, part, columns) for part in _apart(found)]
+
+
+def _apart(found: Sequence[Occurrence]) -> list[list[Occurrence]]:
+    """Occurrences that one read can tell apart: each path once, the same partition columns (F1)."""
+    parts: dict[tuple[int, tuple[str, ...]], list[Occurrence]] = {}
+    seen: dict[str, int] = {}
+    for one in found:
+        turn = seen[one.path] = seen.get(one.path, -1) + 1
+        names = tuple(name for name, _ in one.partition_values)
+        parts.setdefault((turn, names), []).append(one)
+    return list(parts.values())
+
+
+def _read(
+    spark: SparkSession, part: Sequence[Occurrence], columns: Sequence[tuple[str, str]]
+) -> DataFrame:
+    partitions = {name.lower(): name for name, _ in part[0].partition_values}
+    inside = [(name, kind) for name, kind in columns if name.lower() not in partitions]
+    typed = any(one.count == BY_CHANGE_TYPE for one in part)
+    files = _parquet(spark, part, [*inside, *([(CHANGE_TYPE, "string")] if typed else [])])
+    placed, value = _placed(spark, files, part)
+    chosen = [
+        _outside(value, partitions[name.lower()], kind).alias(name)
+        if name.lower() in partitions
+        else F.col(_quoted(name))
+        for name, kind in columns
+    ]
+    count = _count_by_row(value(COUNT)) if typed else value(COUNT)
+    return placed.select(
+        *chosen, value(STAMP).cast("bigint").alias(STAMP), count.cast("bigint").alias(COUNT)
+    )
+
+
+def _outside(value: Value, partition: str, kind: str) -> Column:
+    """A partition column: Delta Lake keeps its values as text, and the empty text is NULL."""
+    return F.nullif(value(partition), F.lit("")).cast(kind)
+
+
+def _count_by_row(of_file: Column) -> Column:
+    kind = F.col(CHANGE_TYPE)
+    counts = F.when(kind.isNull(), of_file)
+    for name, count in CHANGE_COUNTS.items():
+        counts = counts.when(kind == name, F.lit(count))
+    return counts.otherwise(_refused("a row with an unknown _change_type"))
+
+
+def _parquet(
+    spark: SparkSession, part: Sequence[Occurrence], schema: Sequence[tuple[str, str]]
+) -> DataFrame:
+    reader = spark.read.format("parquet").schema(
+        ", ".join(f"{_quoted(name)} {kind}" for name, kind in schema)
+    )
+    # The paths are exact, as a table's folder may have brackets or stars in its name. Without the
+    # second option, Spark 4.2 then reads each file as often as there are files.
+    reader = reader.option("__globPaths__", "false").option("recursiveFileLookup", "true")
+    reader = reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
+    paths = [f"file:{one.path}" for one in part]
+    with _listing_without_job(spark, len(paths)):
+        return reader.load(paths)
+
+
+@contextmanager
+def _listing_without_job(spark: SparkSession, files: int) -> Iterator[None]:
+    """Spark lists many paths by a job; here each path is a file, and one stat of it (F4)."""
+    before = spark.conf.get(_LISTING) or "32"
+    if int(before) > files:
+        yield
+        return
+    spark.conf.set(_LISTING, str(files + 1))
+    try:
+        yield
+    finally:
+        spark.conf.set(_LISTING, before)
+
+
+def _placed(
+    spark: SparkSession, files: DataFrame, part: Sequence[Occurrence]
+) -> tuple[DataFrame, Value]:
+    """The rows, and what the occurrence of each says (F2)."""
+    groups: dict[tuple[int, int, Values], list[Occurrence]] = {}
+    for one in part:
+        groups.setdefault((one.stamp, one.count, one.partition_values), []).append(one)
+    if len(groups) == 1:
+        return files, lambda name: _literal(part[0], name)
+    if len(groups) <= MANY_GROUPS and len(part) <= MANY_FILES:
+        return files, _by_expression(files, part, list(groups.values()))
+    return _by_broadcast(spark, files, part)
+
+
+def _by_expression(
+    files: DataFrame, part: Sequence[Occurrence], groups: list[list[Occurrence]]
+) -> Value:
+    file, key = _file_key(files, part)
+
+    def value(name: str) -> Column:
+        chosen = F.when(F.lit(False), _literal(part[0], name))
+        for group in groups:
+            names = [key(one.path) for one in group]
+            chosen = chosen.when(file.isin(names), _literal(group[0], name))
+        return chosen.otherwise(_refused("a row of an unknown file"))
+
+    return value
+
+
+def _by_broadcast(
+    spark: SparkSession, files: DataFrame, part: Sequence[Occurrence]
+) -> tuple[DataFrame, Value]:
+    file, key = _file_key(files, part)
+    prefixed = {name: f"_rv_of_file_{place}" for place, name in enumerate(_names(part[0]))}
+    table = pa.table(
+        {_FILE: pa.array([key(one.path) for one in part], pa.string())}
+        | {
+            prefixed[name]: pa.array([_plain(one, name) for one in part], _arrow_type(name))
+            for name in prefixed
+        }
+    )
+    known = F.broadcast(spark.createDataFrame(table))
+    placed = files.withColumn(_FILE, file).join(known, _FILE, "left")
+
+    def value(name: str) -> Column:
+        if name in (STAMP, COUNT):
+            return F.coalesce(prefixed[name], _refused("a row of an unknown file").cast("bigint"))
+        return F.col(prefixed[name])
+
+    return placed, value
+
+
+def _names(one: Occurrence) -> list[str]:
+    return [STAMP, COUNT, *(name for name, _ in one.partition_values)]
+
+
+def _plain(one: Occurrence, name: str) -> int | str | None:
+    if name == STAMP:
+        return one.stamp
+    return one.count if name == COUNT else dict(one.partition_values)[name]
+
+
+def _literal(one: Occurrence, name: str) -> Column:
+    return F.lit(_plain(one, name)).cast("bigint" if name in (STAMP, COUNT) else "string")
+
+
+def _arrow_type(name: str) -> pa.DataType:
+    return pa.int64() if name in (STAMP, COUNT) else pa.string()
+
+
+def _file_key(files: DataFrame, part: Sequence[Occurrence]) -> tuple[Column, Callable[[str], str]]:
+    """What tells the files apart: their names, or their paths where a name occurs twice.
+
+    Delta Lake's writers give every file a name of its own; a converted table's files were named by
+    others, per partition. `_metadata.file_path` is URL-encoded, but for the plus sign.
+    """
+    metadata = files.metadataColumn("_metadata")
+    if len({os.path.basename(one.path) for one in part}) == len(part):
+        return metadata["file_name"], os.path.basename
+    encoded = F.replace(metadata["file_path"], F.lit("+"), F.lit("%2B"))
+    return F.url_decode(encoded), lambda path: f"file:{path}"
+
+
+def _refused(what: str) -> Column:
+    return F.raise_error(F.lit(f"rollview: {what} among the changes of a Delta Lake table"))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,46 @@
+"""Files that are gone: Spark's exceptions for them, said in the words of the source.
+
+VACUUM and log cleaning leave no trace that a reader could find beforehand; what is missing shows
+when it is read, as an exception of Spark or of Delta Lake.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rollview.errors import ChangesLost
+from rollview.ledger.rows import BaseRelation
+
+_CONDITIONS = (
+    "FAILED_READ_FILE.FILE_NOT_EXIST",
+    "PATH_NOT_FOUND",
+    "DELTA_FILE_NOT_FOUND",
+    "DELTA_VERSION_NOT_FOUND",
+    "DELTA_VERSIONS_NOT_CONTIGUOUS",
+    "DELTA_LOG_FILE_NOT_FOUND",
+    "DELTA_MISSING_CHANGE_DATA",
+    "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION",
+    "DELTA_TRUNCATED_TRANSACTION_LOG",
+    "DELTA_TXN_LOG_FAILED_INTEGRITY",
+    "DELTA_CDC_START_VERSION_AFTER_LATEST",
+)
+_NAMED = re.compile("|".join(re.escape(f"[{condition}") for condition in _CONDITIONS))
+_NO_SUCH_FILE = re.compile(r"java\.io\.FileNotFoundException|SparkFileNotFoundException")
+_FILE = re.compile(r"file:/*(/.*?\.(?:parquet|json|bin))")
+
+
+def explain_missing(error: BaseException, relation: BaseRelation) -> ChangesLost | None:
+    """ChangesLost if the error says that files of the table are gone, else None."""
+    text = str(error)
+    if not (_NAMED.search(text) or _NO_SUCH_FILE.search(text)):
+        return None
+    file = _FILE.search(text)
+    if file and not file[1].startswith(relation.location.rstrip("/") + "/"):
+        return None  # a file of somebody else
+    return ChangesLost(
+        f'changes of Delta Lake table "{relation.name}" are lost',
+        f"{file[1] if file else text.splitlines()[0]} is gone:"
+        f" VACUUM or log cleaning removed what was not propagated yet",
+        f"rollview source resync {relation.name}; keep delta.deletedFileRetentionDuration and"
+        f" delta.logRetentionDuration above the longest pause between refreshes",
+    )

@@ -1,0 +1,170 @@
+"""The rows of a captured Delta Lake table: what changed, and the table at an exact version.
+
+R1  changes: state(lo) + changes(lo, hi] = state(hi), as bags; the ways of reading give the same
+    net effect for every version.
+R2  Columns come in the order asked for, with the relation's types, then the stamp and the count.
+R3  A feed is read only over versions whose commit files are there: the feed reader itself skips
+    missing ones without a word. Ask `check_still_there` again once the rows were read.
+R4  Building a DataFrame runs no Spark job.
+Times are positions here; relation.py turns CSNs into them. Words: docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Literal
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from rollview.changes import COUNT, STAMP
+from rollview.errors import ChangesLost, SchemaChanged
+from rollview.ledger.rows import BaseRelation, CapturedChange
+from rollview.sources.delta_lake import log
+from rollview.sources.delta_lake.direct import CHANGE_COUNTS, CHANGE_TYPE, occurrences, rows_of
+from rollview.sources.delta_lake.missing import explain_missing
+
+__all__ = ["as_of", "at", "changes", "cheaper", "check_still_there", "explain_missing"]
+
+COMMIT_VERSION = "_commit_version"
+
+OLD_VERSION_SECONDS = 0.6
+PATCH_SECONDS = 0.1
+FEED_SECONDS = 0.5
+SECONDS_PER_ROW = 1e-6
+"""notes/delta.md, sections A and Direct: what an old version, a read of change files and a read of
+the feed cost before the first row."""
+
+
+def changes(
+    spark: SparkSession,
+    relation: BaseRelation,
+    captured: Sequence[CapturedChange],
+    columns: Sequence[str],
+) -> DataFrame:
+    """The changed rows of the captured commits: the columns, `_rv_stamp`, `_rv_count` (R1, R2)."""
+    typed = _typed(relation, columns)
+    direct = [change for change in captured if change.files["way"] == "direct"]
+    feed = [change for change in captured if change.files["way"] == "feed"]
+    parts = rows_of(spark, occurrences(relation.location, direct), typed)
+    if feed:
+        parts.append(_feed(spark, relation, feed, typed))
+    if not parts:
+        return spark.createDataFrame([], _schema([*typed, (STAMP, "bigint"), (COUNT, "bigint")]))
+    united = parts[0]
+    for part in parts[1:]:
+        united = united.unionAll(part)
+    return united
+
+
+def as_of(
+    spark: SparkSession, relation: BaseRelation, version: int, columns: Sequence[str]
+) -> DataFrame:
+    """The table at exactly that version: the columns and `_rv_count`, which is 1 everywhere."""
+    reader = spark.read.format("delta").option("versionAsOf", version)
+    rows = reader.load(_uri(relation.location))
+    there = {name.lower() for name in rows.columns}
+    chosen = [_cast(name, kind, name.lower() in there) for name, kind in _typed(relation, columns)]
+    return rows.select(*chosen, F.lit(1).cast("bigint").alias(COUNT))
+
+
+def at(
+    spark: SparkSession,
+    relation: BaseRelation,
+    columns: Sequence[str],
+    version_at_t: int,
+    newest: int,
+    later: Sequence[CapturedChange],
+    schema_limit: int | None,
+) -> DataFrame:
+    """The table as of a time t at which its version was `version_at_t`: the columns, `_rv_count`.
+
+    `later` are the changes after t, up to `newest`, the newest captured version; versions after
+    `schema_limit` do not have the columns as they were. A bag whose counts may be negative.
+    """
+    usable = newest if schema_limit is None else min(newest, schema_limit)
+    between = [change for change in later if change.position <= usable]
+    if not between:
+        return as_of(spark, relation, max(usable, version_at_t), columns)
+    rows = sum(change.inserted + change.deleted for change in between)
+    feed = any(change.files["way"] == "feed" for change in between)
+    if cheaper(rows, relation.rows, feed) == "travel":
+        return as_of(spark, relation, version_at_t, columns)
+    taken_back = changes(spark, relation, between, columns).drop(STAMP)
+    taken_back = taken_back.withColumn(COUNT, -F.col(COUNT))
+    return as_of(spark, relation, usable, columns).unionAll(taken_back)
+
+
+def cheaper(later_rows: int, table_rows: int, feed: bool = False) -> Literal["patch", "travel"]:
+    """Whether to take the later changes back from the newest version, or to travel to the old one.
+
+    A bag of more changes than rows is also dearer for whoever joins with it.
+    """
+    patch = (FEED_SECONDS if feed else 0.0) + PATCH_SECONDS + later_rows * SECONDS_PER_ROW
+    return "patch" if patch < OLD_VERSION_SECONDS and later_rows <= table_rows else "travel"
+
+
+def check_still_there(relation: BaseRelation, captured: Sequence[CapturedChange]) -> None:
+    """ChangesLost if a version that is read by the feed is no longer in the log (R3)."""
+    wanted = {change.position for change in captured if change.files["way"] == "feed"}
+    missing = sorted(wanted - set(log.versions(relation.location)) if wanted else ())
+    if missing:
+        raise ChangesLost(
+            f'changes of Delta Lake table "{relation.name}" are lost',
+            f"version {missing[0]} was cleaned out of its log before it was propagated",
+            f"rollview source resync {relation.name}",
+        )
+
+
+def _feed(
+    spark: SparkSession,
+    relation: BaseRelation,
+    captured: Sequence[CapturedChange],
+    typed: Sequence[tuple[str, str]],
+) -> DataFrame:
+    """The rows by the table's own change feed: one read, of just these versions."""
+    check_still_there(relation, captured)
+    stamps: dict[int, int] = {change.position: change.csn for change in captured}
+    reader = spark.read.format("delta").option("readChangeFeed", "true")
+    reader = reader.option("startingVersion", min(stamps)).option("endingVersion", max(stamps))
+    rows = reader.load(_uri(relation.location))
+    rows = rows.where(F.col(COMMIT_VERSION).isin(list(stamps)))
+    there = {name.lower() for name in rows.columns}
+    chosen = [_cast(name, kind, name.lower() in there) for name, kind in typed]
+    return rows.select(*chosen, _by_version(stamps).alias(STAMP), _by_kind().alias(COUNT))
+
+
+def _by_version(stamps: dict[int, int]) -> Column:
+    pairs = [F.lit(part).cast("bigint") for pair in stamps.items() for part in pair]
+    return F.element_at(F.create_map(*pairs), F.col(COMMIT_VERSION))
+
+
+def _by_kind() -> Column:
+    pairs = [part for kind, n in CHANGE_COUNTS.items() for part in (F.lit(kind), F.lit(n))]
+    return F.element_at(F.create_map(*pairs), F.col(CHANGE_TYPE)).cast("bigint")
+
+
+def _cast(name: str, kind: str, there: bool) -> Column:
+    """A column with the relation's type; NULL in versions from before it was added."""
+    column = F.col("`" + name.replace("`", "``") + "`") if there else F.lit(None)
+    return column.cast(kind).alias(name)
+
+
+def _typed(relation: BaseRelation, columns: Sequence[str]) -> list[tuple[str, str]]:
+    known = {name.lower(): kind for name, kind in relation.columns}
+    missing = [name for name in columns if name.lower() not in known]
+    if missing:
+        raise SchemaChanged(
+            f'Delta Lake table "{relation.name}" has no column "{missing[0]}"',
+            f"its columns are {', '.join(name for name, _ in relation.columns)}",
+        )
+    return [(name, known[name.lower()]) for name in columns]
+
+
+def _schema(columns: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in columns)
+
+
+def _uri(location: str) -> str:
+    return f"file:{os.path.abspath(location)}"
