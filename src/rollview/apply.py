@@ -1,0 +1,225 @@
+"""Apply: the view time moves to any time that is kept; folding and clean-up go on behind it.
+
+A1  Applying is one small write: the view time. Times outside [oldest, high-water mark] are refused with the range.
+A2  A fold of one bucket is an intent, then one Delta Lake commit with a transaction number, then one ledger commit.
+    If the process dies between the two commits, the next writer finds the number and moves the ledger on.
+A3  History goes only as far as nobody needs it: not a fold that is behind, not another view, not a subscriber.
+    Files that nothing names any more stay for a grace time, since a reader may have pinned them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from rollview.calculus.rolling import high_water_mark
+from rollview.changes import Csn
+from rollview.config import seconds_of
+from rollview.errors import ConfigError, StepConflict, TimeNotReached
+from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.store import BlockRow, Intent, Ledger, ViewRow
+from rollview.spark.failures import spark_errors
+from rollview.spark.relations import Relations
+from rollview.views.blocks import inputs
+
+KEEP = "7 days"
+"""How long a view can be rolled back, unless it sets `keep`."""
+GRACE_SECONDS = 24 * 3600.0
+"""How long files stay that only a reader who pinned them earlier may still read."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldReport:
+    """What a fold did: the buckets folded and how far."""
+
+    view: str
+    to: Csn
+    buckets: int
+
+
+def apply(ledger: Ledger, view: str, to: Csn) -> Csn:
+    """Move the view time (A1)."""
+    row = face(ledger, view)
+    check_range(view, row, to)
+    failpoint(Failpoint.APPLY_BEFORE_COMMIT)
+    ledger.set_view(view, view_time=to)
+    failpoint(Failpoint.APPLY_AFTER_COMMIT)
+    return to
+
+
+def face(ledger: Ledger, view: str) -> BlockRow:
+    """The ledger's row of the view's last block."""
+    row = ledger.block(view)
+    if row is None:
+        raise ConfigError(f'there is no view "{view}"', hint="rollview status lists the views")
+    return row
+
+
+def check_range(view: str, row: BlockRow, to: Csn) -> None:
+    """Raise unless the view can show `to`."""
+    mark = high_water_mark(row.frontier)
+    if to > mark:
+        raise TimeNotReached(
+            f'view "{view}" cannot be rolled to {to}: past the high-water mark',
+            f"readable times: {row.oldest} to {mark}",
+            f"rollview propagate {view} --to {to} first, or rollview refresh {view}",
+        )
+    if to < row.oldest:
+        raise TimeNotReached(
+            f'view "{view}" cannot be rolled to {to}: older than what is kept',
+            f"readable times: {row.oldest} to {mark}",
+            "name a time in that range; the option `keep` sets how long history is kept",
+        )
+
+
+# --- folding
+
+
+def fold(relations: Relations, view: ViewRow, to: Csn) -> FoldReport:
+    """Work the log up to `to` into the folded rows of every block, bucket by bucket."""
+    done = 0
+    for block in relations.ledger.blocks(view.name):
+        for bucket, fold_time in enumerate(block.fold_times):
+            if fold_time < min(to, high_water_mark(block.frontier)):
+                fold_bucket(relations, block.name, bucket, to)
+                done += 1
+    return FoldReport(view.name, to, done)
+
+
+def fold_bucket(relations: Relations, name: str, bucket: int, to: Csn) -> None:
+    """Fold one bucket to `to` (A2)."""
+    ledger, table = relations.ledger, relations.rolled(name)
+    row = table.row()
+    to = Csn(min(to, high_water_mark(row.frontier)))
+    newest = table.newest_folded_version()
+    if newest is None or newest != row.folded_version:
+        raise StepConflict(
+            f'view "{name}" has folded rows that the ledger does not know',
+            f"version {newest} is there, the ledger has {row.folded_version}",
+            "did another program write to the warehouse? rebuild it with refresh --full",
+        )
+    intent = ledger.begin("fold", name, {"bucket": bucket, "to": to, "txn": newest + 2,
+                                         "version": newest + 1})  # fmt: skip
+    failpoint(Failpoint.FOLD_AFTER_INTENT)
+    whole = len(row.fold_times) == 1
+    with spark_errors(relations, name, []):
+        rows = table.state(to, None if whole else bucket, len(row.fold_times))
+        table.write_folded(rows, newest + 2, None if whole else bucket, len(row.fold_times))
+    failpoint(Failpoint.FOLD_AFTER_DELTA_COMMIT)
+    _commit_fold(ledger, intent)
+    failpoint(Failpoint.FOLD_AFTER_COMMIT)
+
+
+def _commit_fold(ledger: Ledger, intent: Intent) -> None:
+    row = ledger.block(intent.subject)
+    assert row is not None, "a fold ends before its view is dropped"
+    bucket, to = int(intent.payload["bucket"]), Csn(int(intent.payload["to"]))
+    times = tuple(to if b == bucket else t for b, t in enumerate(row.fold_times))
+    with ledger.atomic():
+        ledger.set_block(row.name, folded_version=int(intent.payload["version"]), fold_times=times)
+        ledger.end(intent.id)
+
+
+def folds_pay(ledger: Ledger, view: ViewRow) -> bool:
+    """Readers would pay more for the pending log than a fold costs: a tenth of the rows, or 50 steps."""
+    for block in ledger.blocks(view.name):
+        steps = ledger.steps(block.name, min(block.fold_times, default=Csn(0)), None)
+        if len(steps) >= 50 or sum(s.rows for s in steps) > max(10_000, block.rows // 10):
+            return True
+    return False
+
+
+# --- clean-up
+
+
+def forget(relations: Relations, view: ViewRow, now: datetime | None = None) -> Csn:
+    """Drop history that is past the view's `keep` and that nobody needs (A3); the oldest kept time."""
+    ledger = relations.ledger
+    keep = seconds_of(view.options.get("keep", KEEP), "keep")
+    limit = ledger.csn_at((now or datetime.now(timezone.utc)) - timedelta(seconds=keep))
+    oldest = face(ledger, view.name).oldest
+    for block in ledger.blocks(view.name):
+        needed = [limit, *block.fold_times, *_readers(ledger, block.name)]
+        if view.view_time is not None:
+            needed.append(view.view_time)
+        before = Csn(min(needed))
+        if before > block.oldest:
+            gone = [s.id for s in ledger.steps(block.name) if s.hi <= before]
+            failpoint(Failpoint.FORGET_BEFORE_COMMIT)
+            with ledger.atomic():
+                ledger.set_block(block.name, oldest=before)
+                ledger.drop_steps(gone)
+            failpoint(Failpoint.FORGET_AFTER_COMMIT)
+            oldest = before
+    return oldest
+
+
+def _readers(ledger: Ledger, name: str) -> list[Csn]:
+    """Where everybody stands who still reads the changes of `name`."""
+    needed = list(ledger.subscribers(name).values())
+    for other in ledger.views():
+        for number, block in enumerate(other.definition.blocks):
+            row = ledger.block(other.definition.block_name(number))
+            if row is not None:
+                needed += [at for at, i in zip(row.frontier, inputs(block), strict=True)
+                           if i.relation == name]  # fmt: skip
+    return needed
+
+
+def sweep(ledger: Ledger, warehouse: Path, grace_seconds: float = GRACE_SECONDS) -> int:
+    """Delete folders that nothing names any more, after their grace time; how many."""
+    now, swept = datetime.now(timezone.utc), 0
+    for folder, since in ledger.trash():
+        if (now - since).total_seconds() >= grace_seconds:
+            failpoint(Failpoint.SWEEP_BEFORE_DELETE)
+            _delete(warehouse, folder)
+            ledger.forget_trash(folder)
+            swept += 1
+    return swept
+
+
+def _delete(warehouse: Path, folder: str) -> None:
+    """Delete a folder of the warehouse, and only of the warehouse."""
+    target = (warehouse / folder).resolve()
+    if not target.is_relative_to(warehouse.resolve() / "views"):
+        raise StepConflict(f'"{folder}" is not a folder of this warehouse: nothing was deleted')
+    shutil.rmtree(target, ignore_errors=True)
+
+
+# --- after a crash
+
+
+def recover(ledger: Ledger, warehouse: Path) -> list[str]:
+    """Settle what a writer that died had begun; what was done, in words."""
+    done = []
+    for intent in ledger.intents("step"):
+        with ledger.atomic():
+            ledger.put_trash(f"{intent.payload['folder']}/steps/{intent.id}")
+            ledger.end(intent.id)
+        done.append(f'a step of "{intent.subject}" had not committed and was dropped')
+    for intent in ledger.intents("fold"):
+        row = ledger.block(intent.subject)
+        if row is not None and _fold_committed(ledger, warehouse / row.folder / "folded", intent):
+            _commit_fold(ledger, intent)
+            done.append(f'a fold of "{intent.subject}" had committed and was taken over')
+        else:
+            ledger.end(intent.id)
+            done.append(f'a fold of "{intent.subject}" had not committed and was dropped')
+    return done
+
+
+def _fold_committed(ledger: Ledger, table: Path, intent: Intent) -> bool:
+    """The fold's own transaction number is in the commit that follows the pinned version (A2)."""
+    commit = table / "_delta_log" / f"{int(intent.payload['version']):020d}.json"
+    if not commit.exists():
+        return False
+    wanted = {"appId": f"rollview/{ledger.warehouse_id}/{intent.subject}"}
+    for line in commit.read_text(encoding="utf-8").splitlines():
+        txn: Mapping[str, object] = json.loads(line).get("txn") or {}
+        if txn.get("appId") == wanted["appId"] and txn.get("version") == intent.payload["txn"]:
+            return True
+    return False

@@ -1,0 +1,167 @@
+"""Build: the first contents of a view, and a full recompute, as of one CSN.
+
+U1  A build has a CSN from the start; every read in it is as of that CSN, so that it can be interrupted and resumed
+    and still gives the view at that one time.
+U2  A large build goes in pieces, cut by a hash of the rows of each join's largest input; the union of the pieces is
+    the whole, since a join is linear in each input. A piece that is done is not done again.
+U3  Readers see the old contents until the ledger's commit.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rollview.calculus.queries import column, state_query, summarised, union_all
+from rollview.calculus.rolled import netted
+from rollview.changes import COUNT, STAMP, Csn
+from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.store import Ledger
+from rollview.spark.evaluate import Leaves, bound, counted
+from rollview.spark.failures import spark_errors
+from rollview.spark.relations import Relations
+from rollview.spark.rolled import RolledTable
+from rollview.views.blocks import Block, Definition, Join, Reduce, inputs, joins
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PIECE_ROWS = 20_000_000
+"""Rows of the largest input that one piece of a build takes, unless the view sets `piece_rows`."""
+BUCKET_ROWS = 5_000_000
+"""Rows of the largest input per bucket of the folded rows, unless the view sets `buckets`."""
+
+Progress = Callable[[int, int, str], None]
+
+
+def build(
+    relations: Relations,
+    definition: Definition,
+    at: Csn,
+    options: Mapping[str, object],
+    progress: Progress,
+) -> None:
+    """Fill every block as of `at` and make the view ready at that time."""
+    for number, block in enumerate(definition.blocks):
+        name = definition.block_name(number)
+        last = number == len(definition.blocks) - 1
+        with spark_errors(relations, name, [i.relation for i in inputs(block)]):
+            version, buckets = _fill(relations, name, block, at, options, progress)
+        failpoint(Failpoint.BUILD_BEFORE_COMMIT)
+        _commit(relations.ledger, name, block, at, version, buckets, definition if last else None)
+        failpoint(Failpoint.BUILD_AFTER_COMMIT)
+
+
+def _commit(
+    ledger: Ledger,
+    name: str,
+    block: Block,
+    at: Csn,
+    version: int,
+    buckets: int,
+    finished: Definition | None,
+) -> None:
+    with ledger.atomic():
+        ledger.drop_steps([step.id for step in ledger.steps(name)])
+        ledger.set_block(name, frontier=(at,) * len(inputs(block)), oldest=at,
+                         folded_version=version, fold_times=(at,) * buckets)  # fmt: skip
+        if finished is not None:
+            ledger.set_view(finished.name, state="ready", reason="", view_time=at)
+            for intent in ledger.intents("build"):
+                if intent.subject == finished.name:
+                    ledger.end(intent.id)
+
+
+def _fill(
+    relations: Relations,
+    name: str,
+    block: Block,
+    at: Csn,
+    options: Mapping[str, object],
+    progress: Progress,
+) -> tuple[int, int]:
+    """Write the folded rows of one block; (table version, buckets)."""
+    table = relations.rolled(name)
+    largest = max((relations.rows(i.relation) for i in inputs(block)), default=0)
+    pieces = max(1, -(-largest // int(str(options.get("piece_rows", PIECE_ROWS)))))
+    buckets = int(str(options.get("buckets", max(1, min(64, largest // BUCKET_ROWS)))))
+    progress(0, pieces, name)
+    if pieces == 1:
+        failpoint(Failpoint.BUILD_BEFORE_PIECE)
+        rows = _rows(relations, block, at, None)
+        failpoint(Failpoint.BUILD_AFTER_PIECE)
+    else:
+        rows = _in_pieces(relations, table, at, pieces, progress)
+    version = table.write_folded(rows, _next_txn(table), None, buckets)
+    shutil.rmtree(_staging(table, at), ignore_errors=True)
+    progress(pieces, pieces, name)
+    return version, buckets
+
+
+def _next_txn(table: RolledTable) -> int:
+    """A transaction number above every one that this table has committed."""
+    version = table.newest_folded_version()
+    return 1 if version is None else version + 2
+
+
+def _rows(relations: Relations, block: Block, at: Csn, piece: tuple[int, int] | None) -> DataFrame:
+    """The block's rows as of `at` (of one piece): a Reduce's keys, sums and count, else plain rows."""
+    leaves = Leaves()
+    sources = [
+        _only_piece(relations, join, state_query(join, at, leaves.name), piece)
+        for join in joins(block)
+    ]
+    tree = summarised(block, union_all(sources))
+    frames = {
+        name: counted(relations(relation).exact(at, columns))
+        for (_, relation, columns), name in leaves.wanted.items()
+    }
+    rows = bound(relations.spark, tree, frames).drop(STAMP)
+    return rows if isinstance(block, Reduce) else rows.drop(COUNT)
+
+
+def _only_piece(
+    relations: Relations, join: Join, query: exp.Select, piece: tuple[int, int] | None
+) -> exp.Select:
+    """The query restricted to one piece of the join's largest input (U2)."""
+    if piece is None:
+        return query
+    number, pieces = piece
+    largest = max(join.inputs, key=lambda i: relations.rows(i.relation))
+    hashed = exp.Anonymous(
+        this="HASH", expressions=[column(c, largest.alias) for c in largest.columns]
+    )
+    share = exp.Anonymous(this="PMOD", expressions=[hashed, exp.Literal.number(pieces)])
+    return query.where(exp.EQ(this=share, expression=exp.Literal.number(number)))
+
+
+def _in_pieces(
+    relations: Relations, table: RolledTable, at: Csn, pieces: int, progress: Progress
+) -> DataFrame:
+    """Stage the pieces that are not there yet, then read them all."""
+    staging = _staging(table, at)
+    for number in range(pieces):
+        done = staging / f"piece-{number}-of-{pieces}"
+        if not done.exists():
+            failpoint(Failpoint.BUILD_BEFORE_PIECE)
+            attempt = staging / f"attempt-{number}"
+            _rows(relations, table.block, at, (number, pieces)).write.mode("overwrite").parquet(
+                str(attempt))  # fmt: skip
+            attempt.rename(done)
+            failpoint(Failpoint.BUILD_AFTER_PIECE)
+        progress(number + 1, pieces + 1, table.name)
+    paths = [str(staging / f"piece-{n}-of-{pieces}") for n in range(pieces)]
+    rows = relations.spark.read.parquet(*paths)
+    if not isinstance(table.block, Reduce):
+        return rows
+    leaf = "_rv_pieces"
+    whole = netted(table.block, exp.select("*").from_(exp.to_identifier(leaf, quoted=True)), None)
+    return bound(relations.spark, whole, {leaf: rows})
+
+
+def _staging(table: RolledTable, at: Csn) -> Path:
+    return table.folder(table.row()) / "build" / str(at)

@@ -1,0 +1,146 @@
+"""Queries as trees: the terms of a step, and everything that is read from a rolled table.
+
+Q1  A tree names its leaves only; whoever runs it binds each leaf to rows. So one tree runs on Spark and on
+    DuckDB alike, and `explain` prints what `propagate` executes.
+Q2  A leaf has the columns asked for, `_rv_count`, and (changes, timed, log) `_rv_stamp`. Rows that carry no stamp
+    of their own have stamp 0, so that GREATEST picks the latest stamp.
+Knows blocks, terms and sqlglot; neither engines nor storage. Words: docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, reduce
+
+from sqlglot import exp, parse_one
+
+from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
+from rollview.changes import COUNT, STAMP, Csn
+from rollview.views.blocks import Block, Column, Join, Reduce
+
+LeafName = Callable[[Factor, str, tuple[str, ...]], str]
+"""(factor, relation, columns) -> the name under which the tree knows that leaf."""
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> exp.Expr:
+    return parse_one(text, dialect="spark")
+
+
+def expression(text: str) -> exp.Expr:
+    """A generated expression as a tree of its own."""
+    return _parsed(text).copy()
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """A quoted column."""
+    return exp.column(name, table=table, quoted=True)
+
+
+def named(tree: exp.Expr, name: str) -> exp.Expr:
+    """`tree AS name`."""
+    return exp.alias_(tree, name, quoted=True)
+
+
+def table(name: str, alias: str) -> exp.Table:
+    """A leaf (or another named relation) under an alias."""
+    return exp.Table(
+        this=exp.to_identifier(name, quoted=True),
+        alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)),
+    )
+
+
+def subquery(tree: exp.Query, alias: str) -> exp.Subquery:
+    """A query in FROM."""
+    return tree.subquery(exp.to_identifier(alias, quoted=True), copy=False)
+
+
+def bigint(value: int) -> exp.Expr:
+    """A BIGINT literal."""
+    return exp.cast(exp.Literal.number(value) if value >= 0 else expression(str(value)), "BIGINT")
+
+
+def every(conditions: Iterable[exp.Expr]) -> exp.Expr:
+    """The conjunction; true if there are none."""
+    parts = list(conditions)
+    return exp.and_(*parts, copy=False) if parts else exp.true()
+
+
+def union_all(queries: Sequence[exp.Query]) -> exp.Query:
+    """UNION ALL of one or more queries."""
+    return reduce(lambda left, right: exp.union(left, right, distinct=False, copy=False), queries)
+
+
+def within(stamp: exp.Expr, lo: Csn, hi: Csn) -> exp.Expr:
+    """The stamp lies in (lo, hi]."""
+    return exp.and_(exp.GT(this=stamp.copy(), expression=bigint(lo)),
+                    exp.LTE(this=stamp.copy(), expression=bigint(hi)))  # fmt: skip
+
+
+# --- the terms of a step
+
+
+def term_query(join: Join, term: Term, leaf_name: LeafName) -> exp.Select:
+    """The rows of a term: the join's columns, the latest stamp, the product of the counts (T1)."""
+    stamps = [column(STAMP, join.inputs[f.input].alias) for f in term if not isinstance(f, AsOf)]
+    stamp = exp.Greatest(this=stamps[0], expressions=stamps[1:]) if len(stamps) > 1 else stamps[0]
+    return _product(join, term, leaf_name, stamp)
+
+
+def state_query(join: Join, at: Csn, leaf_name: LeafName) -> exp.Select:
+    """All rows of the join as of `at`, stamped with it: what a view starts from."""
+    term = tuple(AsOf(i, at) for i in range(len(join.inputs)))
+    return _product(join, term, leaf_name, bigint(at))
+
+
+def _product(join: Join, term: Term, leaf_name: LeafName, stamp: exp.Expr) -> exp.Select:
+    counts: list[exp.Expr] = [column(COUNT, i.alias) for i in join.inputs]
+    product = reduce(lambda a, b: exp.Mul(this=a, expression=b), counts)
+    query = exp.select(
+        *(named(expression(c.expr), c.name) for c in join.columns),
+        named(stamp, STAMP),
+        named(product, COUNT),
+    )
+    for position, factor in enumerate(_changes_first(term)):
+        i = join.inputs[factor.input]
+        leaf = table(leaf_name(factor, i.relation, i.columns), i.alias)
+        query = query.join(leaf, join_type="CROSS") if position else query.from_(leaf)
+    return query.where(expression(join.condition)) if join.condition else query
+
+
+def _changes_first(term: Term) -> list[Factor]:
+    """The few changed rows lead the join, so that no engine starts with two large inputs."""
+    rank = {Changes: 0, Timed: 1, AsOf: 2}
+    return sorted(term, key=lambda f: rank[type(f)])
+
+
+def summarised(block: Block, changes: exp.Query) -> exp.Query:
+    """Changes of a Reduce's source as summary changes (one row per key and stamp); else as they are."""
+    if not isinstance(block, Reduce):
+        return changes
+    keys = [column(k) for k in block.keys]
+    return (
+        exp.select(
+            *keys, column(STAMP), *(named(exp.cast(exp.Sum(this=expression(s.expr)), s.type), s.name)
+                                    for s in block.sums),
+            named(exp.Sum(this=column(COUNT)), COUNT),
+        )
+        .from_(subquery(changes, "_rv_source"))
+        .group_by(*(k.copy() for k in keys), column(STAMP))
+    )  # fmt: skip
+
+
+# --- what a rolled table keeps: key columns, sums, a count
+
+
+def kept_keys(block: Block) -> tuple[Column, ...]:
+    """The columns by which rows are netted: the keys of a Reduce, else all columns."""
+    if not isinstance(block, Reduce):
+        return block.columns
+    types = {c.name: c for c in block.source.columns}
+    return tuple(types[k] for k in block.keys)
+
+
+def kept_sums(block: Block) -> tuple[Column, ...]:
+    """What is added up per key, besides the count."""
+    return block.sums if isinstance(block, Reduce) else ()

@@ -1,0 +1,288 @@
+"""The rolled table as trees: folded rows and a log, read at any time, before and after the fold.
+
+S1  state(t) = folded rows + the net effect of the log between the fold time and t, with the sign of the direction.
+S2  The folded rows are never shuffled: those that the log takes from (or whose key it touches) are set apart by a
+    join with the few net rows; the rest pass.
+S3  A Reduce takes back what it showed before a stamp and adds what it shows after it; its rows appear while the
+    count of their key is positive, without keys always.
+Leaves: FOLDED (a Reduce: keys, sums, count; else plain rows), LOG (keys, sums, count, stamp). Spec: rolled_model.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rollview.calculus.queries import (
+    bigint,
+    column,
+    every,
+    expression,
+    kept_keys,
+    kept_sums,
+    named,
+    subquery,
+    table,
+    union_all,
+    within,
+)
+from rollview.changes import BUCKET, COUNT, STAMP, Csn
+from rollview.views.blocks import Block, Column, Reduce
+
+FOLDED, LOG = "_rv_folded", "_rv_log"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which part of the log lies between the fold times of the buckets and a time, and with which sign.
+
+    `parts`: (buckets, or None for all of them; lo; hi; sign).
+    """
+
+    parts: tuple[tuple[tuple[int, ...] | None, Csn, Csn, int], ...]
+
+    @property
+    def empty(self) -> bool:
+        """Nothing of the log is needed."""
+        return not self.parts
+
+    @property
+    def span(self) -> tuple[Csn, Csn]:
+        """The smallest (lo, hi] that covers all parts."""
+        return min(p[1] for p in self.parts), max(p[2] for p in self.parts)
+
+    @property
+    def backward(self) -> bool:
+        """Some part rolls back: rows that were added are taken away."""
+        return any(sign < 0 for *_, sign in self.parts)
+
+
+def window(fold_times: Sequence[Csn], at: Csn) -> Window:
+    """What of the log leads from the folded rows to `at` (S1)."""
+    parts = []
+    for fold_time in sorted(set(fold_times)):
+        buckets = tuple(b for b, f in enumerate(fold_times) if f == fold_time)
+        lo, hi, sign = (fold_time, at, +1) if at >= fold_time else (at, fold_time, -1)
+        if lo < hi:
+            parts.append((None if len(buckets) == len(fold_times) else buckets, lo, hi, sign))
+    return Window(tuple(parts))
+
+
+def moved(block: Block, span: Window) -> exp.Select:
+    """The part of the log in the window, signed: keys, sums, count."""
+    sign = exp.Case()
+    conditions = []
+    for buckets, lo, hi, direction in span.parts:
+        inside = within(column(STAMP), lo, hi)
+        if buckets is not None:
+            inside = exp.and_(inside, column(BUCKET).isin(*buckets))
+        conditions.append(inside)
+        sign = sign.when(inside, exp.Literal.number(1) if direction > 0 else expression("-1"))
+    only = span.parts[0][3] if len(span.parts) == 1 else None
+
+    def signed(name: str) -> exp.Expr:
+        if only == 1:
+            return column(name)
+        if only == -1:
+            return named(exp.Neg(this=column(name)), name)
+        negated = exp.Case().when(exp.LT(this=sign.copy(), expression=exp.Literal.number(0)),
+                                  exp.Neg(this=column(name))).else_(column(name))  # fmt: skip
+        return named(negated, name)
+
+    return (
+        exp.select(*(column(k.name) for k in kept_keys(block)),
+                   *(signed(s.name) for s in kept_sums(block)), signed(COUNT))
+        .from_(table(LOG, "_rv_l"))
+        .where(exp.or_(*conditions))
+    )  # fmt: skip
+
+
+def netted(block: Block, rows: exp.Query, keep: exp.Expr | None) -> exp.Select:
+    """Rows grouped by key, sums and count added up; `keep` filters the groups."""
+    keys = [column(k.name) for k in kept_keys(block)]
+    query = exp.select(
+        *keys,
+        *(named(exp.cast(exp.Sum(this=column(s.name)), s.type), s.name) for s in kept_sums(block)),
+        named(exp.cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT),
+    ).from_(subquery(rows, "_rv_n"))
+    if keys:
+        query = query.group_by(*(k.copy() for k in keys))
+    return query.having(keep) if keep is not None else query
+
+
+def _same_key(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
+    return every(exp.NullSafeEQ(this=column(k.name, left), expression=column(k.name, right))
+                 for k in keys)  # fmt: skip
+
+
+def _among(rows: exp.Query, block: Block, others: exp.Query, kind: str) -> exp.Select:
+    """The rows whose key is (SEMI) or is not (ANTI) among `others`."""
+    return exp.select("_rv_f.*").from_(subquery(rows, "_rv_f")).join(
+        subquery(others, "_rv_o"),
+        on=_same_key(kept_keys(block), "_rv_f", "_rv_o"), join_type=kind)  # fmt: skip
+
+
+def _counted(sign: str) -> exp.Expr:
+    return expression(f"SUM(`{COUNT}`) {sign} 0")
+
+
+def _folded(block: Block) -> exp.Select:
+    """The folded rows as keys, sums, count."""
+    stored = [column(c.name) for c in (*kept_keys(block), *kept_sums(block))]
+    count = column(COUNT) if isinstance(block, Reduce) else named(bigint(1), COUNT)
+    return exp.select(*stored, count).from_(table(FOLDED, "_rv_g"))
+
+
+def signed_state(block: Block, span: Window) -> exp.Query:
+    """The state as a signed bag: cheap, and right wherever only sums of counts matter (joins)."""
+    return _folded(block) if span.empty else union_all([_folded(block), moved(block, span)])
+
+
+def state(block: Block, span: Window, any_taken: bool) -> exp.Query:
+    """The state as keys, sums and a positive count (S1, S2). `any_taken`: the log may take rows away."""
+    if span.empty:
+        return _folded(block)
+    if isinstance(block, Reduce):
+        if not block.keys:
+            return netted(block, union_all([_folded(block), moved(block, span)]), None)
+        touched = netted(
+            block,
+            union_all(
+                [_among(_folded(block), block, moved(block, span), "SEMI"), moved(block, span)]
+            ),
+            _counted(">"),
+        )
+        return union_all([_among(_folded(block), block, moved(block, span), "ANTI"), touched])
+    if not any_taken and not span.backward:
+        return union_all([_folded(block), moved(block, span)])
+    taken = netted(block, moved(block, span), _counted("<"))
+    left = netted(
+        block,
+        union_all([_among(_folded(block), block, taken, "SEMI"), taken.copy()]),
+        _counted("<>"),
+    )
+    return union_all([
+        _among(_folded(block), block, taken.copy(), "ANTI"),
+        left,
+        netted(block, moved(block, span), _counted(">")),
+    ])  # fmt: skip
+
+
+# --- what is seen
+
+
+def shown(block: Block, rows: exp.Query) -> exp.Select:
+    """Visible rows with a count, from a state; a Reduce computes its columns and applies HAVING."""
+    if not isinstance(block, Reduce):
+        return exp.select(*(column(c.name) for c in block.columns), column(COUNT)).from_(
+            subquery(rows, "_rv_s"))  # fmt: skip
+    if not block.keys:
+        rows = _at_least_one(block, rows)
+    query = exp.select(
+        *(named(expression(c.expr), c.name) for c in block.columns), named(bigint(1), COUNT)
+    ).from_(subquery(rows, "_rv_s"))
+    return query.where(expression(block.having)) if block.having else query
+
+
+def _at_least_one(block: Block, rows: exp.Query) -> exp.Select:
+    """The one row of a Reduce without keys, also over nothing."""
+    zero = exp.Literal.number(0)
+    sums = [*((s.name, s.type) for s in kept_sums(block)), (COUNT, "BIGINT")]
+    return exp.select(
+        *(named(exp.cast(exp.Coalesce(this=exp.Sum(this=column(name)), expressions=[zero.copy()]),
+                         kind), name) for name, kind in sums)
+    ).from_(subquery(rows, "_rv_one"))  # fmt: skip
+
+
+def visible(block: Block, span: Window, any_taken: bool) -> exp.Query:
+    """The view as its users see it: visible columns, duplicates included, no counts."""
+    names = [column(c.name) for c in block.columns]
+    if isinstance(block, Reduce):
+        return exp.select(*names).from_(
+            subquery(shown(block, state(block, span, any_taken)), "_rv_v")
+        )
+    plain = exp.select(*(n.copy() for n in names))
+    if span.empty:
+        return plain.from_(table(FOLDED, "_rv_g"))
+    if not any_taken and not span.backward:
+        return union_all(
+            [plain.from_(table(FOLDED, "_rv_g")), _repeated(block, moved(block, span))]
+        )
+    taken = netted(block, moved(block, span), _counted("<"))
+    passed = _among(plain.from_(table(FOLDED, "_rv_g")), block, taken.copy(), "ANTI")
+    touched = union_all([
+        netted(block, union_all([_among(_folded(block), block, taken, "SEMI"), taken.copy()]),
+               _counted("<>")),
+        netted(block, moved(block, span), _counted(">")),
+    ])  # fmt: skip
+    return union_all([passed, _repeated(block, touched)])
+
+
+def _repeated(block: Block, rows: exp.Query) -> exp.Select:
+    """Each row as often as its count says; only the few changed rows go through this."""
+    inner = exp.select(
+        *(column(c.name) for c in block.columns),
+        named(expression(f"EXPLODE(SEQUENCE(1, `{COUNT}`))"), "_rv_copy"),
+    ).from_(subquery(rows, "_rv_r"))
+    return exp.select(*(column(c.name) for c in block.columns)).from_(subquery(inner, "_rv_x"))
+
+
+def row_changes(block: Block, lo: Csn, hi: Csn, before: Window, any_taken: bool) -> exp.Query:
+    """The visible changes in (lo, hi]: visible columns, count, stamp (S3). `before` leads to `lo`."""
+    inside = exp.select(
+        *(column(c.name) for c in (*kept_keys(block), *kept_sums(block))), column(COUNT), column(STAMP)
+    ).from_(table(LOG, "_rv_l")).where(within(column(STAMP), lo, hi))  # fmt: skip
+    if not isinstance(block, Reduce):
+        return inside
+    running = subquery(_running(block, inside, lo, before, any_taken), "_rv_w")
+    sides = [_side(block, running.copy(), lo, side) for side in ("_rv_before", "_rv_after")]
+    names = [column(c.name) for c in block.columns]
+    return exp.select(
+        *names, named(exp.cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT), column(STAMP)
+    ).from_(subquery(union_all(sides), "_rv_c")).group_by(
+        *(n.copy() for n in names), column(STAMP)).having(_counted("<>"))  # fmt: skip
+
+
+def _running(
+    block: Reduce, inside: exp.Query, lo: Csn, before: Window, any_taken: bool
+) -> exp.Select:
+    """Per key and stamp: every sum just before and just after the stamp."""
+    keys = [column(k) for k in block.keys]
+    sums = [*(s.name for s in block.sums), COUNT]
+    moves = exp.select(
+        *keys, *(named(exp.Sum(this=column(s)), s) for s in sums), column(STAMP)
+    ).from_(subquery(inside, "_rv_i")).group_by(*(k.copy() for k in keys), column(STAMP))  # fmt: skip
+    old = state(block, before, any_taken)
+    old = _among(old, block, inside.copy(), "SEMI") if keys else _at_least_one(block, old)
+    start = exp.select(*(k.copy() for k in keys), *(column(s) for s in sums),
+                       named(bigint(lo), STAMP)).from_(subquery(old, "_rv_b"))  # fmt: skip
+    by = f"PARTITION BY {', '.join(f'`{k}`' for k in block.keys)} " if keys else ""
+    over = f"OVER ({by}ORDER BY `{STAMP}` ROWS BETWEEN UNBOUNDED PRECEDING AND"
+    types = {**{s.name: s.type for s in block.sums}, COUNT: "BIGINT"}
+    sides = [
+        named(
+            expression(f"CAST(COALESCE(SUM(`{s}`) {over} {end}), 0) AS {types[s]})"), f"{side}_{s}"
+        )
+        for side, end in (("_rv_before", "1 PRECEDING"), ("_rv_after", "CURRENT ROW"))
+        for s in sums
+    ]
+    return exp.select(*(k.copy() for k in keys), column(STAMP), *sides).from_(
+        subquery(union_all([start, moves]), "_rv_p"))  # fmt: skip
+
+
+def _side(block: Reduce, running: exp.Subquery, lo: Csn, side: str) -> exp.Select:
+    """What the Reduce showed just before each stamp (taken back), or just after it (added)."""
+    sums = [*(s.name for s in block.sums), COUNT]
+    present = [exp.GT(this=column(STAMP), expression=bigint(lo))]
+    if block.keys:
+        present.append(exp.GT(this=column(f"{side}_{COUNT}"), expression=exp.Literal.number(0)))
+    rows = exp.select(
+        *(column(k) for k in block.keys), column(STAMP), *(named(column(f"{side}_{s}"), s) for s in sums)
+    ).from_(running).where(every(present))  # fmt: skip
+    count = bigint(1 if side == "_rv_after" else -1)
+    query = exp.select(
+        *(named(expression(c.expr), c.name) for c in block.columns), named(count, COUNT), column(STAMP)
+    ).from_(subquery(rows, "_rv_s"))  # fmt: skip
+    return query.where(expression(block.having)) if block.having else query

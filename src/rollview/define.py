@@ -1,0 +1,157 @@
+"""Define: views come, change their options, and go.
+
+V1  A definition is checked as a whole before anything is written; a refused one leaves nothing behind.
+V2  A new view is registered with the CSN it is built at; if the build is interrupted, the next refresh goes on with
+    it; if it fails, the view is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from rollview.apply import KEEP
+from rollview.build import Progress
+from rollview.changes import Csn
+from rollview.config import seconds_of
+from rollview.errors import ConfigError, RollviewError, ViewRefused
+from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.store import BlockRow, Ledger, ViewRow
+from rollview.refresh import POLICIES, RefreshReport, refresh_view
+from rollview.spark.evaluate import bound
+from rollview.spark.relations import Relations
+from rollview.spark.rolled import empty_rows, quoted
+from rollview.views.blocks import Definition, inputs
+from rollview.views.parse import parse_view, relation_identifier
+
+OPTIONS = {
+    "policy": f"how it is refreshed: {', '.join(POLICIES)}",
+    "fold": "auto, or always: keep the stored Delta Lake table plain after every refresh",
+    "keep": f'how long it can be rolled back, e.g. "{KEEP}"',
+    "step_rows": "changed rows that one step takes from one input",
+    "step_seconds": "how long a step should take",
+    "piece_rows": "rows of the largest input per piece of a build",
+    "buckets": "pieces in which the stored rows are folded",
+    "comment": "for people",
+}
+FOLDS = ("auto", "always")
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, or an error that names the one that is wrong."""
+    for name, value in options.items():
+        if name not in OPTIONS:
+            raise ConfigError(f'unknown option "{name}"', hint=f"options: {', '.join(OPTIONS)}")
+        if name == "policy":
+            _one_of(name, value, POLICIES)
+        elif name == "fold":
+            _one_of(name, value, FOLDS)
+        elif name in ("keep", "step_seconds"):
+            seconds_of(value, name)
+        elif name != "comment" and not (str(value).isdigit() and int(str(value)) > 0):
+            raise ConfigError(f'option "{name}" cannot be "{value}"', hint="a whole number above 0")
+    return dict(options)
+
+
+def _one_of(name: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise ConfigError(
+            f'option "{name}" cannot be "{value}"', hint=f"one of: {', '.join(allowed)}"
+        )
+
+
+def schemas(ledger: Ledger) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Every relation that a view may read, with its columns."""
+    tables = {r.name: r.columns for r in ledger.relations()}
+    views = {v.name: tuple((c.name, c.type) for c in v.definition.columns) for v in ledger.views()}
+    return {**tables, **views}
+
+
+def parsed(relations: Relations, name: str, sql: str) -> Definition:
+    """The definition of a view, checked and with Spark's own types (V1)."""
+    known = schemas(relations.ledger)
+
+    def describe(query: str) -> list[tuple[str, str]]:
+        leaves = {
+            relation_identifier(n): empty_rows(
+                relations.spark, ", ".join(f"{quoted(c)} {kind}" for c, kind in columns)
+            )
+            for n, columns in known.items()
+            if relation_identifier(n) in query
+        }
+        from sqlglot import parse_one
+
+        frame = bound(relations.spark, parse_one(query, dialect="spark"), leaves)
+        return [(f.name, f.dataType.simpleString()) for f in frame.schema.fields]
+
+    definition = parse_view(name, sql, known, describe)
+    for column in definition.columns:
+        if "map<" in column.type or column.type == "variant":
+            raise ViewRefused(
+                f'view "{name}" cannot be maintained: column "{column.name}" is of type {column.type}',
+                "rows with such a column cannot be compared",
+                "show map_entries(…) sorted, or the single values that are needed",
+                reason="OPERATOR_NOT_SUPPORTED",
+            )
+    return definition
+
+
+def create(
+    relations: Relations,
+    name: str,
+    sql: str,
+    options: Mapping[str, Any],
+    at: Csn,
+    progress: Progress,
+) -> RefreshReport:
+    """Register a view and build it as of `at` (V2)."""
+    ledger = relations.ledger
+    if ledger.view(name) is not None:
+        raise ConfigError(f'view "{name}" exists already',
+                          hint="CREATE OR REPLACE, IF NOT EXISTS, or another name")  # fmt: skip
+    wanted = checked_options(options)
+    definition = parsed(relations, name, sql)
+    view = ViewRow(name, sql, definition, wanted, "building", "", datetime.now(timezone.utc), None)
+    blocks = [
+        BlockRow(definition.block_name(k), name, k, f"views/{name}/{k}", (at,) * len(inputs(block)),
+                 at, None, (at,), 0, 0)
+        for k, block in enumerate(definition.blocks)
+    ]  # fmt: skip
+    failpoint(Failpoint.CREATE_BEFORE_REGISTER)
+    with ledger.atomic():
+        ledger.add_view(view, blocks)
+        ledger.begin("build", name, {"at": at})
+    failpoint(Failpoint.CREATE_AFTER_REGISTER)
+    try:
+        return refresh_view(relations, view, at, False, progress)
+    except RollviewError:
+        drop(ledger, name)
+        raise
+
+
+def drop(ledger: Ledger, name: str) -> None:
+    """Forget a view; its files are swept up after the grace time."""
+    if ledger.view(name) is None:
+        raise ConfigError(f'there is no view "{name}"', hint="rollview status lists the views")
+    readers = [
+        v.name for v in ledger.views()
+        if v.name != name and any(i.relation == name for b in v.definition.blocks for i in inputs(b))
+    ]  # fmt: skip
+    if readers:
+        raise ConfigError(f'view "{name}" cannot be dropped', f'view "{readers[0]}" reads it',
+                          f'drop "{readers[0]}" first')  # fmt: skip
+    with ledger.atomic():
+        for intent in ledger.intents():
+            if intent.subject == name or intent.subject.startswith(f"{name}#"):
+                ledger.end(intent.id)
+        ledger.drop_view(name)
+    failpoint(Failpoint.DROP_AFTER_COMMIT)
+
+
+def alter(ledger: Ledger, name: str, options: Mapping[str, Any]) -> None:
+    """Change options of a view; those not named stay."""
+    view = ledger.view(name)
+    if view is None:
+        raise ConfigError(f'there is no view "{name}"', hint="rollview status lists the views")
+    ledger.set_view(name, options={**view.options, **checked_options(options)})

@@ -1,0 +1,120 @@
+"""Explain: what the next refresh of a view will run, before it runs.
+
+X1  The plan comes from the same functions that propagate calls; the SQL is the text of the same tree, with leaves
+    named after what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rollview.calculus.plane import Axis, draw
+from rollview.calculus.terms import AsOf, Changes, Factor, Timed, describe
+from rollview.changes import Csn
+from rollview.define import parsed
+from rollview.ledger.store import ViewRow
+from rollview.propagate import STEP_ROWS, plan_step, step_query
+from rollview.refresh import estimated, technique
+from rollview.spark.relations import Relations
+from rollview.views.blocks import Block, Definition, Reduce, inputs, joins
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedStep:
+    """One step: which input goes from where to where, the terms in words, and the SQL."""
+
+    block: str
+    advances: tuple[dict[str, Any], ...]
+    terms: tuple[str, ...]
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A view's blocks, and what its next refresh will run."""
+
+    view: str
+    blocks: tuple[dict[str, Any], ...]
+    technique: str
+    reason: str
+    steps: tuple[ExplainedStep, ...] = ()
+    estimate: dict[str, float] | None = None
+    plane: str = ""
+
+
+def explain(relations: Relations, view: ViewRow) -> Explanation:
+    """The next step of every block, by the timeline as captured so far."""
+    to = relations.ledger.newest_csn()
+    steps, planes = [], []
+    for number, block in enumerate(view.definition.blocks):
+        name = view.definition.block_name(number)
+        row = relations.ledger.block(name)
+        assert row is not None, "the view's blocks are in the ledger"
+        reach = [relations.reach(i.relation, i.columns, at, to) for i, at in
+                 zip(inputs(block), row.frontier, strict=True)]  # fmt: skip
+        width = int(str(view.options.get("step_rows", STEP_ROWS)))
+        plan = plan_step(relations, name, block, [Csn(max(r.to, at)) for r, at in
+                         zip(reach, row.frontier, strict=True)], width)  # fmt: skip
+        planes.append(draw([
+            Axis(i.relation, row.oldest, at, after)
+            for i, at, after in zip(inputs(block), row.frontier, plan.frontier, strict=True)
+        ], to))  # fmt: skip
+        if plan.advances and not plan.empty:
+            steps.append(_explained(name, block, plan.advances, row.frontier,
+                                    step_query(block, plan, _leaf_name()).sql("spark", pretty=True)))  # fmt: skip
+    costs = estimated(relations, view, to)
+    full = view.options.get("policy", "auto") == "auto" and costs.full < costs.incremental
+    how = "NO_OP" if not steps else "COMPLETE_RECOMPUTE" if full else technique(relations, view, to)
+    why = "nothing that the view reads has changed" if not steps else "by estimated cost"
+    return Explanation(view.name, _blocks(view.definition), how, why, tuple(steps),
+                       {"incremental": costs.incremental, "full": costs.full}, "\n\n".join(planes))  # fmt: skip
+
+
+def explain_definition(relations: Relations, name: str, sql: str) -> Explanation:
+    """What a view would come down to; refused as its creation would be."""
+    definition = parsed(relations, name, sql)
+    return Explanation(name, _blocks(definition), "COMPLETE_RECOMPUTE", "the view is not built yet")
+
+
+def _explained(
+    name: str, block: Block, advances: Any, frontier: tuple[Csn, ...], sql: str
+) -> ExplainedStep:
+    moves, terms = [], []
+    for number, advance in advances:
+        join = joins(block)[number]
+        first = sum(len(j.inputs) for j in joins(block)[:number])
+        moves.append({"input": join.inputs[advance.input].relation,
+                      "from": frontier[first + advance.input], "to": advance.to})  # fmt: skip
+        if advance.term is not None:
+            terms.append(
+                " x ".join(describe(f, join.inputs[f.input].relation) for f in advance.term)
+            )
+    return ExplainedStep(name, tuple(moves), tuple(terms), sql)
+
+
+def _leaf_name() -> Callable[[Factor, str, tuple[str, ...]], str]:
+    def name(factor: Factor, relation: str, columns: tuple[str, ...]) -> str:
+        match factor:
+            case Changes(_, lo, hi):
+                return f"{relation} changes ({lo}, {hi}]"
+            case AsOf(_, at):
+                return f"{relation} as of {at}"
+            case Timed(_, lo, at):
+                return f"{relation} as of {at} timed since {lo}"
+
+    return name
+
+
+def _blocks(definition: Definition) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {
+            "block": definition.block_name(k),
+            "kind": "Reduce" if isinstance(b, Reduce) else "Union" if len(b.parts) > 1 else "Join",
+            "inputs": [i.relation for i in inputs(b)],
+            "keys": list(b.keys) if isinstance(b, Reduce) else [],
+            "remembers": [s.name for s in b.sums] if isinstance(b, Reduce) else [],
+        }
+        for k, b in enumerate(definition.blocks)
+    )

@@ -1,0 +1,67 @@
+"""Named places where a test can make rollview crash: one before and one after every durable write.
+
+F1  Off unless ROLLVIEW_FAILPOINTS is set, e.g. "step.after_write=kill;fold.after_commit=raise": then the named
+    point kills the process with SIGKILL, raises Crash, or fails with a full disk (enospc).
+F2  The points are an Enum, so that the fault tests go through all of them and none is forgotten.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from enum import Enum
+
+
+class Failpoint(Enum):
+    """Every place where a crash is tried."""
+
+    CAPTURE_BEFORE_COMMIT = "capture.before_commit"
+    CAPTURE_AFTER_COMMIT = "capture.after_commit"
+    SOURCE_BEFORE_COMMIT = "source.before_commit"
+    SOURCE_AFTER_COMMIT = "source.after_commit"
+    CREATE_BEFORE_REGISTER = "create.before_register"
+    CREATE_AFTER_REGISTER = "create.after_register"
+    BUILD_BEFORE_PIECE = "build.before_piece"
+    BUILD_AFTER_PIECE = "build.after_piece"
+    BUILD_BEFORE_COMMIT = "build.before_commit"
+    BUILD_AFTER_COMMIT = "build.after_commit"
+    STEP_AFTER_INTENT = "step.after_intent"
+    STEP_AFTER_WRITE = "step.after_write"
+    STEP_AFTER_COMMIT = "step.after_commit"
+    APPLY_BEFORE_COMMIT = "apply.before_commit"
+    APPLY_AFTER_COMMIT = "apply.after_commit"
+    FOLD_AFTER_INTENT = "fold.after_intent"
+    FOLD_AFTER_DELTA_COMMIT = "fold.after_delta_commit"
+    FOLD_AFTER_COMMIT = "fold.after_commit"
+    FORGET_BEFORE_COMMIT = "forget.before_commit"
+    FORGET_AFTER_COMMIT = "forget.after_commit"
+    SWEEP_BEFORE_DELETE = "sweep.before_delete"
+    DROP_AFTER_COMMIT = "drop.after_commit"
+
+
+class Crash(BaseException):
+    """Raised by a failpoint: nothing in the product catches it, as nothing survives a kill."""
+
+
+def failpoint(point: Failpoint) -> None:
+    """Crash here if the environment says so (F1)."""
+    wanted = os.environ.get("ROLLVIEW_FAILPOINTS")
+    if not wanted:
+        return
+    for entry in wanted.split(";"):
+        name, _, action = entry.partition("=")
+        if name == point.value:
+            _crash(point, action)
+
+
+def _crash(point: Failpoint, action: str) -> None:
+    match action:
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "raise":
+            raise Crash(point.value)
+        case "enospc":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), point.value)
+        case _:
+            raise ValueError(f"failpoint {point.value}: unknown action {action!r}")

@@ -1,0 +1,227 @@
+"""Propagate: changes of the inputs become the view delta, one small step at a time.
+
+G1  A step is an intent, then one query whose rows are written under the intent's name, then one ledger commit that
+    lists the rows and moves the frontier. A step that did not commit has not happened.
+G2  Inputs that did not change advance without a query: no change, no Spark job.
+G3  Each input's step is as wide as its width in rows allows, at least one transaction.
+Which terms a step has: calculus/rolling.py. What a step writes: spark/rolled.py.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from sqlglot import exp
+
+from rollview.calculus.queries import LeafName, summarised, term_query, union_all
+from rollview.calculus.rolling import (
+    Advance,
+    Frontier,
+    advances,
+    high_water_mark,
+    next_width,
+)
+from rollview.changes import Csn
+from rollview.errors import SourceError, StepConflict
+from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.store import Step
+from rollview.spark.evaluate import Leaves, evaluated
+from rollview.spark.failures import spark_errors
+from rollview.spark.relations import Relations
+from rollview.views.blocks import Block, Definition, Input, inputs, joins
+
+STEP_ROWS = 1_000_000
+"""Changed rows that the first step takes from one input; fixed if the view sets `step_rows`."""
+STEP_SECONDS = 20.0
+"""How long a step should take; the width adapts to it. A view may set `step_seconds`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The next step of a block: what advances, the terms that run, and the frontier afterwards."""
+
+    block: str
+    advances: tuple[tuple[int, Advance], ...]  # (join, advance within that join)
+    frontier: Frontier
+    rows: int  # changed rows that it reads, by the timeline
+
+    @property
+    def empty(self) -> bool:
+        """No input changed: the frontier moves and nothing runs (G2)."""
+        return all(advance.term is None for _, advance in self.advances)
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """What one step did."""
+
+    block: str
+    frontier: Frontier
+    read: int
+    rows: int
+    taken: int
+    bytes: int
+    seconds: float
+
+
+def plan_step(
+    relations: Relations, name: str, block: Block, targets: Sequence[Csn], width: int
+) -> Plan:
+    """The next step that takes each input towards its target."""
+    row = relations.ledger.block(name)
+    assert row is not None, f"block {name} is in the ledger"
+    moves: list[tuple[int, Advance]] = []
+    frontier: list[Csn] = []
+    total = first = 0
+    for number, join in enumerate(joins(block)):
+        part = row.frontier[first : first + len(join.inputs)]
+        wanted, changed = [], []
+        for k, i in enumerate(join.inputs):
+            to = _within_width(relations, i, part[k], targets[first + k], width)
+            count = relations.changed_rows(i.relation, part[k], to)
+            wanted.append((k, to))
+            changed.append(count > 0)
+            total += count
+        moves += [(number, a) for a in advances(part, wanted, changed)]
+        frontier += [max(at, to) for at, (_, to) in zip(part, wanted, strict=True)]
+        first += len(join.inputs)
+    return Plan(name, tuple(moves), tuple(frontier), total)
+
+
+def _within_width(relations: Relations, i: Input, lo: Csn, to: Csn, width: int) -> Csn:
+    """The latest time up to `to` that is at most `width` changed rows away, or one transaction (G3)."""
+    if relations.changed_rows(i.relation, lo, to) <= width:
+        return to
+    rows, reached = 0, lo
+    for change in relations.ledger.changes_of(i.relation, lo, to):
+        rows += change.inserted + change.deleted
+        if rows > width and reached > lo:
+            break
+        reached = change.csn
+    return reached if reached > lo else to
+
+
+def step_query(block: Block, plan: Plan, leaf_name: LeafName) -> exp.Query:
+    """The one query of a step: the union of its terms, summarised for a Reduce."""
+    terms = [
+        term_query(joins(block)[number], advance.term, leaf_name)
+        for number, advance in plan.advances
+        if advance.term is not None
+    ]
+    return summarised(block, union_all(terms))
+
+
+def run_step(
+    relations: Relations, block: Block, plan: Plan, also: Callable[[], None] | None = None
+) -> StepReport:
+    """Run a planned step and commit it (G1); `also` joins the commit, e.g. to move the view time."""
+    ledger, started = relations.ledger, time.monotonic()
+    before = ledger.block(plan.block)
+    assert before is not None, f"block {plan.block} is in the ledger"
+    step = None
+    intent = None
+    if not plan.empty:
+        intent = ledger.begin("step", plan.block, {"folder": before.folder})
+        failpoint(Failpoint.STEP_AFTER_INTENT)
+        leaves = Leaves()
+        tree = step_query(block, plan, leaves.name)
+        with spark_errors(relations, plan.block, [i.relation for i in inputs(block)]):
+            rows = evaluated(relations.spark, tree, leaves, relations)
+            step = relations.rolled(plan.block).append(rows, intent.id)
+        failpoint(Failpoint.STEP_AFTER_WRITE)
+    with ledger.atomic():
+        now = ledger.block(plan.block)
+        if now is None or now.frontier != before.frontier:
+            raise StepConflict(f'view "{plan.block}" moved while a step was running')
+        if step is not None and step.rows:
+            ledger.add_step(Step(step.id, plan.block, step.folder, step.lo, step.hi, step.rows,
+                                 step.taken, step.bytes, datetime.now(timezone.utc)))  # fmt: skip
+        elif step is not None:
+            ledger.put_trash(step.folder)
+        ledger.set_block(plan.block, frontier=plan.frontier)
+        if intent is not None:
+            ledger.end(intent.id)
+        if also is not None:
+            also()
+    failpoint(Failpoint.STEP_AFTER_COMMIT)
+    size = (step.rows, step.taken, step.bytes) if step else (0, 0, 0)
+    return StepReport(plan.block, plan.frontier, plan.rows, *size, time.monotonic() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class PropagateReport:
+    """How far a view came, in which steps, and what stopped it."""
+
+    reached: Csn
+    steps: tuple[StepReport, ...]
+    problem: SourceError | None
+
+
+def propagate(
+    relations: Relations,
+    definition: Definition,
+    to: Csn,
+    options: Mapping[str, object],
+    arrived: Callable[[], None] | None = None,
+) -> PropagateReport:
+    """Take every block of the view to `to`, or as far as its sources allow.
+
+    `arrived` joins the commit of the last step if that step reaches `to` (a refresh moves the view time there).
+    """
+    steps: list[StepReport] = []
+    problem: SourceError | None = None
+    for number, block in enumerate(definition.blocks):
+        name = definition.block_name(number)
+        targets, stopped = _targets(relations, definition, name, block, to)
+        problem = problem or stopped
+        last = number == len(definition.blocks) - 1 and high_water_mark(targets) == to
+        steps += _roll(relations, name, block, targets, options, arrived if last else None)
+    row = relations.ledger.block(definition.name)
+    assert row is not None, "the view's face is in the ledger"
+    return PropagateReport(high_water_mark(row.frontier), tuple(steps), problem)
+
+
+def _targets(
+    relations: Relations, definition: Definition, name: str, block: Block, to: Csn
+) -> tuple[list[Csn], SourceError | None]:
+    """How far each input can go; views that are read by this one are propagated first."""
+    row = relations.ledger.block(name)
+    assert row is not None, f"block {name} is in the ledger"
+    targets: list[Csn] = []
+    problem: SourceError | None = None
+    for at, i in zip(row.frontier, inputs(block), strict=True):
+        upstream = relations.ledger.view(i.relation)
+        if upstream is not None:
+            deeper = propagate(relations, upstream.definition, to, upstream.options)
+            problem = problem or deeper.problem
+        reach = relations.reach(i.relation, i.columns, at, to)
+        targets.append(Csn(max(at, reach.to)))
+        problem = problem or reach.problem
+    return targets, problem
+
+
+def _roll(
+    relations: Relations,
+    name: str,
+    block: Block,
+    targets: Sequence[Csn],
+    options: Mapping[str, object],
+    arrived: Callable[[], None] | None,
+) -> list[StepReport]:
+    """Step after step until every input is at its target; widths adapt to the target step time."""
+    reports: list[StepReport] = []
+    width = int(str(options.get("step_rows", STEP_ROWS)))
+    goal = float(str(options.get("step_seconds", STEP_SECONDS)))
+    while True:
+        row = relations.ledger.block(name)
+        assert row is not None, f"block {name} is in the ledger"
+        if all(at >= to for at, to in zip(row.frontier, targets, strict=True)):
+            return reports
+        plan = plan_step(relations, name, block, targets, width)
+        done = all(at >= to for at, to in zip(plan.frontier, targets, strict=True))
+        reports.append(run_step(relations, block, plan, arrived if done else None))
+        if "step_rows" not in options:
+            width = next_width(width, reports[-1].read, reports[-1].seconds, goal)

@@ -1,0 +1,225 @@
+"""Refresh: one round of propagate and apply, fused where possible, and the choice between the techniques.
+
+H1  Every refresh is reported with its technique and the reason for it, in the words that Databricks users know, and
+    recorded in the history; a full recompute is never silent.
+H2  A refresh that fails leaves the view at its last good time, marked as stopped with the reason.
+The techniques: NO_OP, APPEND_ONLY, ROW_BASED, GROUP_AGGREGATE, COMPLETE_RECOMPUTE.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from rollview import apply as applying
+from rollview.build import Progress, build
+from rollview.calculus.cost import Estimate, InputSize, estimate
+from rollview.calculus.rolling import high_water_mark
+from rollview.changes import Csn
+from rollview.errors import ChangesLost, RefreshError, RollviewError, TimeNotReached
+from rollview.ledger.store import Refresh, ViewRow
+from rollview.propagate import PropagateReport, propagate
+from rollview.spark.evaluate import jobs_of
+from rollview.spark.relations import Relations
+from rollview.views.blocks import Reduce, inputs, joins
+
+POLICIES = ("auto", "incremental", "incremental_strict", "full")
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """What a refresh did: how, why, how far, and what it took."""
+
+    view: str
+    technique: str
+    reason: str
+    view_time: Csn
+    seconds: float
+    rows: int
+    bytes: int = 0
+    jobs: int = 0
+    steps: int = 0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def refresh_view(
+    relations: Relations, view: ViewRow, to: Csn, full: bool, progress: Progress
+) -> RefreshReport:
+    """Bring one view to `to` and record how (H1, H2)."""
+    started, clock = datetime.now(timezone.utc), time.monotonic()
+    ledger = relations.ledger
+    with jobs_of(relations.spark) as jobs:
+        try:
+            done = _refresh(relations, view, to, full, progress)
+        except RollviewError as error:
+            with ledger.atomic():
+                if not isinstance(error, TimeNotReached):
+                    ledger.set_view(view.name, state="stopped", reason=str(error))
+                ledger.add_refresh(Refresh(
+                    view.name, started, time.monotonic() - clock, "", "", "failed", str(error),
+                    view.view_time, to, 0, 0, jobs(), {}))  # fmt: skip
+            raise
+        seconds = time.monotonic() - clock
+        report = RefreshReport(view.name, done.technique, done.reason, done.view_time, seconds,
+                               done.rows, done.bytes, jobs(), done.steps, done.details)  # fmt: skip
+    ledger.add_refresh(Refresh(
+        view.name, started, seconds, report.technique, report.reason, "ok", "", view.view_time,
+        report.view_time, report.rows, report.bytes, report.jobs,
+        {**report.details, "steps": report.steps}))  # fmt: skip
+    return report
+
+
+def _refresh(
+    relations: Relations, view: ViewRow, to: Csn, full: bool, progress: Progress
+) -> RefreshReport:
+    if view.state == "building":
+        return resume_build(relations, view, to, progress)
+    mark = high_water_mark(applying.face(relations.ledger, view.name).frontier)
+    if full or view.options.get("policy", "auto") == "full":
+        return _recompute(relations, view, to, "asked for", progress)
+    if to <= mark:
+        applying.apply(relations.ledger, view.name, to)
+        return RefreshReport(
+            view.name, "NO_OP", "the view delta reaches that time already", to, 0, 0
+        )
+    lost = _lost(relations, view, to)
+    if lost is not None:
+        if view.options.get("policy") == "incremental_strict":
+            raise lost
+        return _recompute(relations, view, to, f"CHANGE_SET_MISSING: {lost.what}", progress)
+    costs = estimated(relations, view, to)
+    details = {"estimate": {"incremental": costs.incremental, "full": costs.full}}
+    if view.options.get("policy", "auto") == "auto" and costs.full < costs.incremental:
+        reason = (f"INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL: {costs.incremental:.1f} s estimated "
+                  f"against {costs.full:.1f} s")  # fmt: skip
+        return _recompute(relations, view, to, reason, progress, details)
+    return _incremental(relations, view, to, details)
+
+
+def _lost(relations: Relations, view: ViewRow, to: Csn) -> ChangesLost | None:
+    """A view that this one reads was recomputed in full, so that its changes are gone."""
+    for number, block in enumerate(view.definition.blocks):
+        row = relations.ledger.block(view.definition.block_name(number))
+        assert row is not None, "the view's blocks are in the ledger"
+        for at, i in zip(row.frontier, inputs(block), strict=True):
+            upstream = relations.ledger.view(i.relation)
+            if upstream is not None and at < applying.face(relations.ledger, i.relation).oldest:
+                problem = relations.reach(i.relation, i.columns, at, to).problem
+                assert isinstance(problem, ChangesLost), "the upstream view forgot what was needed"
+                return problem
+    return None
+
+
+def _incremental(
+    relations: Relations, view: ViewRow, to: Csn, details: dict[str, Any]
+) -> RefreshReport:
+    ledger = relations.ledger
+    how = technique(relations, view, to)
+
+    def arrived() -> None:
+        ledger.set_view(view.name, state="ready", reason="", view_time=to)
+
+    done = propagate(relations, view.definition, to, view.options, arrived)
+    if done.problem is not None:
+        if done.reached > (view.view_time or 0):
+            applying.apply(ledger, view.name, done.reached)
+        raise done.problem
+    if view.options.get("fold") == "always":
+        applying.fold(relations, view, to)
+    rows, size = sum(s.rows for s in done.steps), sum(s.bytes for s in done.steps)
+    ran = sum(1 for s in done.steps if s.read)
+    details = {**details, "read": sum(s.read for s in done.steps)}
+    reason = _why(how, done)
+    return RefreshReport(view.name, how if ran else "NO_OP", reason, to, 0, rows, size, 0, ran,
+                         details)  # fmt: skip
+
+
+def _why(technique: str, done: PropagateReport) -> str:
+    read = sum(s.read for s in done.steps)
+    if not read:
+        return "nothing that the view reads has changed"
+    kind = {"APPEND_ONLY": "rows were only added", "GROUP_AGGREGATE": "only touched groups change",
+            "ROW_BASED": "changed rows were joined with the other inputs"}[technique]  # fmt: skip
+    return f"{read} changed rows; {kind}"
+
+
+def technique(relations: Relations, view: ViewRow, to: Csn) -> str:
+    """How the changes up to `to` are worked in."""
+    if any(isinstance(block, Reduce) for block in view.definition.blocks):
+        return "GROUP_AGGREGATE"
+    row = applying.face(relations.ledger, view.name)
+    taken = sum(
+        relations.taken_rows(i.relation, at, to)
+        for at, i in zip(row.frontier, inputs(view.definition.blocks[-1]), strict=True)
+    )
+    return "ROW_BASED" if taken else "APPEND_ONLY"
+
+
+def estimated(relations: Relations, view: ViewRow, to: Csn) -> Estimate:
+    """Both ways' cost, by the timeline's row counts."""
+    incremental = full = 0.0
+    for number, block in enumerate(view.definition.blocks):
+        row = relations.ledger.block(view.definition.block_name(number))
+        assert row is not None, "the view's blocks are in the ledger"
+        sizes, first = [], 0
+        for join in joins(block):
+            part = row.frontier[first : first + len(join.inputs)]
+            sizes.append([
+                InputSize(relations.rows(i.relation), relations.changed_rows(i.relation, at, to))
+                for at, i in zip(part, join.inputs, strict=True)
+            ])  # fmt: skip
+            first += len(join.inputs)
+        costs = estimate(sizes, isinstance(block, Reduce))
+        incremental, full = incremental + costs.incremental, full + costs.full
+    return Estimate(incremental, full)
+
+
+def _recompute(
+    relations: Relations,
+    view: ViewRow,
+    to: Csn,
+    reason: str,
+    progress: Progress,
+    details: dict[str, Any] | None = None,
+) -> RefreshReport:
+    mark = high_water_mark(applying.face(relations.ledger, view.name).frontier)
+    if to < mark:
+        raise RefreshError(
+            f'view "{view.name}" cannot be recomputed at {to}',
+            f"its view delta reaches {mark} already",
+            f"roll it there without full, or recompute at {mark} or later",
+        )
+    _upstream(relations, view, to)
+    relations.ledger.begin("build", view.name, {"at": to})
+    build(relations, view.definition, to, view.options, progress)
+    rows = applying.face(relations.ledger, view.name).rows
+    return RefreshReport(
+        view.name, "COMPLETE_RECOMPUTE", reason, to, 0, rows, details=details or {}
+    )
+
+
+def _upstream(relations: Relations, view: ViewRow, to: Csn) -> None:
+    """Views that this one reads come first, as far as `to`."""
+    for block in view.definition.blocks:
+        for i in inputs(block):
+            upstream = relations.ledger.view(i.relation)
+            if upstream is not None:
+                done = propagate(relations, upstream.definition, to, upstream.options)
+                if done.problem is not None:
+                    raise done.problem
+
+
+def resume_build(relations: Relations, view: ViewRow, to: Csn, progress: Progress) -> RefreshReport:
+    """Finish a build that was begun, as of its own CSN, then go on to `to`."""
+    begun = [i for i in relations.ledger.intents("build") if i.subject == view.name]
+    at = Csn(int(begun[0].payload["at"])) if begun else to
+    _upstream(relations, view, at)
+    build(relations, view.definition, at, view.options, progress)
+    ready = relations.ledger.view(view.name)
+    assert ready is not None, "the view was just built"
+    if to > at:
+        return _incremental(relations, ready, to, {"built_at": at})
+    return RefreshReport(view.name, "COMPLETE_RECOMPUTE", "the view was being built", at, 0,
+                         applying.face(relations.ledger, view.name).rows)  # fmt: skip

@@ -1,0 +1,116 @@
+"""A captured Delta Lake table as a Relation: CSNs become table versions.
+
+D1  The version at t is the newest captured one whose CSN is at most t; versions after it that changed no rows
+    hold the same rows, and the newest of them is the cheapest to read.
+D2  A version is read with the schema it had: never past a schema change that the columns asked for do not survive.
+Which files hold the changes, and patching against travelling: read.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from rollview.changes import COUNT, Csn
+from rollview.errors import SchemaChanged
+from rollview.ledger.store import BaseRelation, Ledger, SchemaEpoch
+from rollview.sources.delta_lake import read
+
+
+class DeltaLakeTable:
+    """One source table; positions are its table versions."""
+
+    def __init__(self, spark: SparkSession, ledger: Ledger, row: BaseRelation) -> None:
+        self.spark, self.ledger, self.row = spark, ledger, row
+        self.name = row.name
+
+    @property
+    def mark(self) -> Csn:
+        """Captured up to here: the newest CSN, for a table that has not stopped."""
+        if self.row.stopped is None:
+            return self.ledger.newest_csn()
+        last = self.ledger.last_change(self.name, self.ledger.newest_csn())
+        return last.csn if last else self.row.base_csn
+
+    @property
+    def oldest(self) -> Csn:
+        """The CSN at which the table was registered."""
+        return self.row.base_csn
+
+    def changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> DataFrame:
+        """What changed in (lo, hi]."""
+        return read.changes(
+            self.spark, self._known_at(lo), self.ledger.changes_of(self.name, lo, hi), columns
+        )
+
+    def at(self, time: Csn, columns: Sequence[str]) -> DataFrame:
+        """The table as of `time`: the newest version, patched, or an old one, whichever is cheaper."""
+        limit = self._schema_limit(time, columns)
+        later = self.ledger.changes_of(self.name, time, self.ledger.newest_csn())
+        if limit is not None:
+            later = [c for c in later if c.position <= limit]
+        return read.at(
+            self.spark, self._known_at(time), columns, self.version_at(time), self.row.position,
+            later, limit,
+        )  # fmt: skip
+
+    def exact(self, time: Csn, columns: Sequence[str]) -> DataFrame:
+        """The table as of `time` as plain rows."""
+        newest = self.ledger.newest_csn()
+        version = self.version_at(time)
+        if not self.ledger.changed_rows(self.name, time, newest):
+            limit = self._schema_limit(time, columns)
+            version = self.row.position if limit is None else min(limit, self.row.position)
+        return read.as_of(self.spark, self._known_at(time), version, columns).drop(COUNT)
+
+    def version_at(self, time: Csn) -> int:
+        """The table version at `time` (D1)."""
+        last = self.ledger.last_change(self.name, time)
+        return last.position if last else self.row.base_position
+
+    def _known_at(self, time: Csn) -> BaseRelation:
+        """The table with the columns it had at `time`; columns added later read as NULL (D2)."""
+        known = [
+            e for e in self.ledger.schema_epochs(self.name) if e.position <= self.version_at(time)
+        ]
+        old = dict(known[-1].columns) if known else {}
+        added = [c for c in self.row.columns if c[0] not in old]
+        return replace(self.row, columns=(*old.items(), *added))
+
+    def _schema_limit(self, time: Csn, columns: Sequence[str]) -> int | None:
+        """The newest version that still has the columns as they were at `time` (D2)."""
+        broken = first_break(self.ledger.schema_epochs(self.name), self.version_at(time), columns)
+        return None if broken is None else broken.position - 1
+
+
+def first_break(
+    epochs: Sequence[SchemaEpoch], position: int, columns: Sequence[str]
+) -> SchemaEpoch | None:
+    """The first schema change after `position` that drops or retypes one of the columns."""
+    known = dict(epochs[0].columns) if epochs else {}
+    for epoch in epochs:
+        now = dict(epoch.columns)
+        if epoch.position <= position:
+            known = now
+        elif any(now.get(c) != known.get(c) for c in columns):
+            return epoch
+    return None
+
+
+def schema_problem(
+    name: str, epoch: SchemaEpoch, known: dict[str, str], columns: Sequence[str]
+) -> SchemaChanged:
+    """The error that says which used column changed, and how."""
+    now = dict(epoch.columns)
+    parts = [
+        f'column "{c}" was {"dropped or renamed" if c not in now else f"retyped from {known.get(c)} to {now[c]}"}'
+        for c in columns
+        if now.get(c) != known.get(c)
+    ]
+    return SchemaChanged(
+        f'table "{name}" changed its schema at version {epoch.position}',
+        "; ".join(parts),
+        "drop the view and create it anew over the columns that are there now",
+    )

@@ -1,0 +1,82 @@
+"""Registration: sources and their tables come and go.
+
+J1  Everything is checked before anything is written: a source with one bad table is not half there.
+J2  A table is registered at its newest version, as of the newest CSN: nothing older can be asked of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from rollview.errors import ConfigError
+from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.store import Ledger, SchemaEpoch, Source
+from rollview.reports import SourceReport
+from rollview.sources.delta_lake.tables import find_tables, locate, register
+from rollview.views.blocks import inputs
+
+NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+def add_delta_lake(
+    spark: SparkSession,
+    ledger: Ledger,
+    name: str,
+    where: str | Path | Mapping[str, str],
+    tables: Sequence[str] | None,
+) -> SourceReport:
+    """Register a folder of Delta Lake tables, or named paths and catalog names."""
+    if not NAME.fullmatch(name) or name.startswith("_rv_"):
+        raise ConfigError(f'a source cannot be called "{name}"',
+                          hint="lower-case letters, digits and _, not starting with a digit")  # fmt: skip
+    found = (
+        {t: locate(spark, place) for t, place in where.items()}
+        if isinstance(where, Mapping)
+        else find_tables(str(where))
+    )
+    if tables is not None:
+        missing = sorted(set(tables) - set(found))
+        if missing:
+            raise ConfigError(f'source "{name}" has no table "{missing[0]}"',
+                              f"tables there: {', '.join(sorted(found)) or 'none'}")  # fmt: skip
+        found = {t: found[t] for t in tables}
+    if not found:
+        raise ConfigError(f'source "{name}" has no tables', f"no Delta Lake table below {where}",
+                          "name a folder that holds Delta Lake tables")  # fmt: skip
+    csn = ledger.newest_csn()
+    known = {r.name for r in ledger.relations(name)}
+    rows = [
+        register(spark, name, table, location, csn)
+        for table, location in sorted(found.items())
+        if f"{name}.{table}" not in known
+    ]
+    failpoint(Failpoint.SOURCE_BEFORE_COMMIT)
+    with ledger.atomic():
+        if ledger.source(name) is None:
+            config = {"tables": {t: str(p) for t, p in found.items()}}
+            ledger.add_source(Source(name, "delta", config, datetime.now(timezone.utc)))
+        for row in rows:
+            ledger.put_relation(row)
+            ledger.add_schema_epoch(SchemaEpoch(row.name, row.position, csn, row.columns))
+    failpoint(Failpoint.SOURCE_AFTER_COMMIT)
+    everything = tuple(r.name for r in ledger.relations(name))
+    return SourceReport(name, "delta", everything, tuple(r.name for r in rows))
+
+
+def drop_source(ledger: Ledger, name: str) -> None:
+    """Forget a source that no view reads."""
+    if ledger.source(name) is None:
+        raise ConfigError(f'there is no source "{name}"', hint="rollview source list shows them")
+    for view in ledger.views():
+        for block in view.definition.blocks:
+            for i in inputs(block):
+                if i.relation.startswith(f"{name}."):
+                    raise ConfigError(f'source "{name}" cannot be dropped',
+                                      f'view "{view.name}" reads "{i.relation}"',
+                                      f'drop view "{view.name}" first')  # fmt: skip
+    ledger.drop_source(name)

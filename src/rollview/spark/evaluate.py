@@ -1,0 +1,96 @@
+"""Trees to rows: binds the leaves of a tree to DataFrames and lets Spark run the generated SQL.
+
+E1  What runs is the text generated from the tree, never a user's text.
+E2  Leaves are bound under names of their own, so that evaluations can go on side by side.
+Knows Spark and relations; not what a query is for. `jobs_of` counts the Spark jobs of a piece of work.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from rollview.calculus.terms import AsOf, Changes, Factor, Timed
+from rollview.changes import COUNT, STAMP
+from rollview.sources.relation import Relation
+
+
+@dataclass(slots=True)
+class Leaves:
+    """The leaves that a tree asked for, each under a name of its own."""
+
+    prefix: str = field(default_factory=lambda: f"_rv_{uuid.uuid4().hex[:12]}")
+    wanted: dict[tuple[Factor, str, tuple[str, ...]], str] = field(default_factory=dict)
+
+    def name(self, factor: Factor, relation: str, columns: tuple[str, ...]) -> str:
+        """The name of a leaf; the same one for the same rows, whichever input reads them."""
+        key = (_anywhere(factor), relation, columns)
+        return self.wanted.setdefault(key, f"{self.prefix}_{len(self.wanted)}")
+
+
+def _anywhere(factor: Factor) -> Factor:
+    """The factor without its place in the join."""
+    match factor:
+        case Changes(_, lo, hi):
+            return Changes(0, lo, hi)
+        case AsOf(_, at):
+            return AsOf(0, at)
+        case Timed(_, lo, at):
+            return Timed(0, lo, at)
+
+
+def rows_of(relation: Relation, factor: Factor, columns: Sequence[str]) -> DataFrame:
+    """The rows of a factor: the columns, the count and, where the factor is timed, the stamp."""
+    match factor:
+        case Changes(_, lo, hi):
+            return relation.changes(lo, hi, columns)
+        case AsOf(_, at):
+            return relation.at(at, columns)
+        case Timed(_, lo, at):
+            old = relation.at(lo, columns).withColumn(STAMP, F.lit(0).cast("bigint"))
+            return old.unionByName(relation.changes(lo, at, columns))
+
+
+def counted(rows: DataFrame) -> DataFrame:
+    """Plain rows, each with the count 1."""
+    return rows.withColumn(COUNT, F.lit(1).cast("bigint"))
+
+
+def bound(spark: SparkSession, tree: exp.Expr, leaves: Mapping[str, DataFrame]) -> DataFrame:
+    """The DataFrame of a tree whose leaves are given by name."""
+    for name, rows in leaves.items():
+        rows.createOrReplaceTempView(name)
+    try:
+        return spark.sql(tree.sql(dialect="spark"))
+    finally:
+        for name in leaves:
+            spark.catalog.dropTempView(name)
+
+
+def evaluated(
+    spark: SparkSession, tree: exp.Query, leaves: Leaves, relation: Callable[[str], Relation]
+) -> DataFrame:
+    """The DataFrame of a tree over factors of relations."""
+    frames = {
+        name: rows_of(relation(relation_name), factor, columns)
+        for (factor, relation_name, columns), name in leaves.wanted.items()
+    }
+    return bound(spark, tree, frames)
+
+
+@contextmanager
+def jobs_of(spark: SparkSession) -> Iterator[Callable[[], int]]:
+    """Counts the Spark jobs that are started inside; call the result for the number."""
+    context = spark.sparkContext
+    group = f"rollview-{uuid.uuid4().hex}"
+    context.setJobGroup(group, "rollview")
+    try:
+        yield lambda: len(context.statusTracker().getJobIdsForGroup(group))
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", "")

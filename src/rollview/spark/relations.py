@@ -1,0 +1,108 @@
+"""Every relation by its name: source tables, views and the blocks inside views.
+
+N1  A name is found in the ledger, anew each time; nothing here remembers what the ledger may have changed.
+Gives planners what the timeline knows of a relation without a Spark job: columns, changed rows, how far it can
+be read with the columns a view uses, and why not further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from rollview.changes import Csn
+from rollview.errors import ChangesLost, ConfigError, SourceError
+from rollview.ledger.store import BaseRelation, BlockRow, Ledger
+from rollview.sources.delta_lake.relation import DeltaLakeTable, first_break, schema_problem
+from rollview.sources.relation import Relation
+from rollview.spark.rolled import RolledTable
+from rollview.views.blocks import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far a relation can be propagated, and what stands in the way of going further."""
+
+    to: Csn
+    problem: SourceError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """Finds relations by name."""
+
+    spark: SparkSession
+    ledger: Ledger
+    warehouse: Path
+
+    def __call__(self, name: str) -> Relation:
+        """The relation of that name."""
+        row = self.ledger.relation(name)
+        return DeltaLakeTable(self.spark, self.ledger, row) if row else self.rolled(name)
+
+    def rolled(self, name: str) -> RolledTable:
+        """The rolled table of a view or block."""
+        _, block = self._block(name)
+        return RolledTable(self.spark, self.ledger, self.warehouse, name, block)
+
+    def _block(self, name: str) -> tuple[BlockRow, Block]:
+        row = self.ledger.block(name)
+        view = self.ledger.view(row.view) if row else None
+        if row is None or view is None:
+            raise ConfigError(
+                f'there is no table or view "{name}"', hint="rollview status lists them"
+            )
+        return row, view.definition.blocks[row.number]
+
+    def columns(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The columns of a relation and their types."""
+        row = self.ledger.relation(name)
+        if row is not None:
+            return row.columns
+        return tuple((c.name, c.type) for c in self._block(name)[1].columns)
+
+    def rows(self, name: str) -> int:
+        """About how many rows the relation has."""
+        row: BaseRelation | BlockRow | None = self.ledger.relation(name) or self.ledger.block(name)
+        return row.rows if row else 0
+
+    def changed_rows(self, name: str, lo: Csn, hi: Csn) -> int:
+        """About how many rows changed in (lo, hi]; 0 only if none did."""
+        if self.ledger.relation(name) is not None:
+            return self.ledger.changed_rows(name, lo, hi)
+        return sum(step.rows for step in self.ledger.steps(name, lo, hi))
+
+    def taken_rows(self, name: str, lo: Csn, hi: Csn) -> int:
+        """About how many rows were taken away in (lo, hi]; 0 only if none were."""
+        if self.ledger.relation(name) is not None:
+            return sum(c.deleted for c in self.ledger.changes_of(name, lo, hi))
+        return sum(step.taken for step in self.ledger.steps(name, lo, hi))
+
+    def reach(self, name: str, columns: Sequence[str], start: Csn, to: Csn) -> Reach:
+        """How far towards `to` an input standing at `start` can go."""
+        row = self.ledger.relation(name)
+        if row is None:
+            table = self.rolled(name)
+            if start < table.oldest:
+                return Reach(start, ChangesLost(
+                    f'view "{name}" no longer has its changes after {start}',
+                    f"it was recomputed in full, or its history was cleaned up: oldest {table.oldest}",
+                    "refresh the reading view with full=True",
+                ))  # fmt: skip
+            return Reach(Csn(min(to, table.mark)))
+        epochs = self.ledger.schema_epochs(name)
+        here = DeltaLakeTable(self.spark, self.ledger, row).version_at(start)
+        broken = first_break(epochs, here, columns)
+        if broken is not None and broken.csn < to:
+            known = dict(next(e.columns for e in reversed(epochs) if e.position < broken.position))
+            problem: SourceError = schema_problem(name, broken, known, columns)
+            return Reach(Csn(max(start, broken.csn)), problem)
+        if row.stopped is not None:
+            limit = Csn(max(start, int(row.properties.get("stopped_csn", 0))))
+            if limit < to:
+                what, _, detail = row.stopped.partition("\n")
+                return Reach(limit, ChangesLost(what, detail))
+        return Reach(to)

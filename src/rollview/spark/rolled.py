@@ -1,0 +1,255 @@
+"""The rolled table on storage: folded rows in a Delta Lake table, a log of steps in Parquet folders.
+
+W1  A step's folder has a name that only its attempt knows; it exists for readers when the ledger lists it.
+W2  A reader pins (folded version, fold times, steps) in one read of the ledger and so sees one whole time,
+    whatever is folded meanwhile.
+W3  Folding writes rows that are already exact and moves the fold times; no answer depends on it.
+Verbs: append, changes, at, exact, table, write_folded. What the trees mean: calculus/rolled.py. When to fold, and
+what a commit moves: apply.py and propagate.py.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+from sqlglot import exp
+
+from rollview.calculus import rolled
+from rollview.calculus.queries import kept_keys, kept_sums
+from rollview.calculus.rolled import FOLDED, LOG, Window
+from rollview.calculus.rolling import high_water_mark
+from rollview.changes import BUCKET, COUNT, STAMP, Csn
+from rollview.errors import TimeNotReached
+from rollview.ledger.store import BlockRow, Ledger, Step
+from rollview.sources.delta_lake.log import newest_version
+from rollview.spark.evaluate import bound
+from rollview.views.blocks import Block, Reduce
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A step's files, not visible to anybody yet."""
+
+    id: str
+    folder: str
+    lo: Csn
+    hi: Csn
+    rows: int
+    taken: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """What one read of the ledger says about reading at one time (W2)."""
+
+    row: BlockRow
+    span: Window
+    steps: tuple[Step, ...]
+
+    @property
+    def any_taken(self) -> bool:
+        """Some step takes rows away."""
+        return any(step.taken for step in self.steps)
+
+
+class RolledTable:
+    """One block's rolled table; a Relation for whoever reads it."""
+
+    def __init__(
+        self, spark: SparkSession, ledger: Ledger, warehouse: Path, name: str, block: Block
+    ) -> None:
+        self.spark, self.ledger, self.warehouse = spark, ledger, warehouse
+        self.name, self.block = name, block
+
+    def row(self) -> BlockRow:
+        """The ledger's word on this table, now."""
+        row = self.ledger.block(self.name)
+        assert row is not None, f"block {self.name} is not in the ledger"
+        return row
+
+    @property
+    def mark(self) -> Csn:
+        """The log is complete up to here."""
+        return high_water_mark(self.row().frontier)
+
+    @property
+    def oldest(self) -> Csn:
+        """The oldest time that can be read."""
+        return self.row().oldest
+
+    # --- reading
+
+    def table(self, time: Csn) -> DataFrame:
+        """The visible rows as of `time`, duplicates included."""
+        pin = self.pinned(time)
+        return self._bound(rolled.visible(self.block, pin.span, pin.any_taken), pin)
+
+    def exact(self, time: Csn, columns: Sequence[str]) -> DataFrame:
+        """The rows as of `time`, each as often as it occurs."""
+        return self.table(time).select(*map(quoted, columns))
+
+    def at(self, time: Csn, columns: Sequence[str]) -> DataFrame:
+        """The rows as of `time` with their counts; signed where that saves netting."""
+        pin = self.pinned(time)
+        if isinstance(self.block, Reduce):
+            tree: exp.Query = rolled.state(self.block, pin.span, pin.any_taken)
+        else:
+            tree = rolled.signed_state(self.block, pin.span)
+        return self._bound(rolled.shown(self.block, tree), pin).select(*map(quoted, columns), COUNT)
+
+    def changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> DataFrame:
+        """The visible changes in (lo, hi]."""
+        pin = self.pinned(lo)
+        self.check(pin.row, hi)
+        steps = {s.id: s for s in (*pin.steps, *self.ledger.steps(self.name, lo, hi))}
+        pin = Pinned(pin.row, pin.span, tuple(steps.values()))
+        tree = rolled.row_changes(self.block, lo, hi, pin.span, pin.any_taken)
+        return self._bound(tree, pin).select(*map(quoted, columns), STAMP, COUNT)
+
+    def pinned(self, time: Csn) -> Pinned:
+        """What to read for `time`, from one moment of the ledger (W2)."""
+        with self.ledger.snapshot():
+            row = self.row()
+            self.check(row, time)
+            span = rolled.window(row.fold_times, time)
+            steps = () if span.empty else tuple(self.ledger.steps(self.name, *span.span))
+        return Pinned(row, span if steps else Window(()), steps)
+
+    def check(self, row: BlockRow, time: Csn) -> None:
+        """Raise unless `time` lies in what is kept and complete."""
+        mark = high_water_mark(row.frontier)
+        if not row.oldest <= time <= mark:
+            where = "older than what is kept" if time < row.oldest else "past the high-water mark"
+            raise TimeNotReached(
+                f'view "{self.name}" cannot be read at {time}: {where}',
+                f"readable times: {row.oldest} to {mark}",
+                "refresh the view first" if time > mark else "name a time in that range",
+            )
+
+    def _bound(self, tree: exp.Query, pin: Pinned) -> DataFrame:
+        leaves = {FOLDED: self.folded(pin.row), LOG: self.log(pin.steps, len(pin.row.fold_times))}
+        prefix = f"_rv_{uuid.uuid4().hex[:12]}"
+        renamed = tree.copy()
+        used = {}
+        for leaf in renamed.find_all(exp.Table):
+            if leaf.name in leaves:
+                used[prefix + leaf.name] = leaves[leaf.name]
+                leaf.set("this", exp.to_identifier(prefix + leaf.name, quoted=True))
+        return bound(self.spark, renamed, used)
+
+    def folded(self, row: BlockRow) -> DataFrame:
+        """The folded rows that `row` pins."""
+        path = str(self.folder(row) / "folded")
+        reader = self.spark.read.format("delta").option("versionAsOf", str(row.folded_version))
+        return reader.load(path).drop(BUCKET)
+
+    def log(self, steps: Sequence[Step], buckets: int) -> DataFrame:
+        """The changes in the given steps: keys, sums, count, stamp and, if there are several, bucket."""
+        kept = [*kept_keys(self.block), *kept_sums(self.block)]
+        schema = ", ".join(f"{quoted(c.name)} {c.type}" for c in kept)
+        schema += f"{', ' if schema else ''}{COUNT} bigint, {STAMP} bigint"
+        if steps:
+            folders = [str(self.warehouse / step.folder) for step in steps]
+            rows = self.spark.read.schema(schema).parquet(*folders)
+        else:
+            rows = empty_rows(self.spark, schema)
+        return rows.withColumn(BUCKET, self.bucket_of(buckets)) if buckets > 1 else rows
+
+    def bucket_of(self, buckets: int) -> Column:
+        """The bucket of a row, by its keys."""
+        keys = [F.col(quoted(k.name)) for k in kept_keys(self.block)]
+        return F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
+
+    def folder(self, row: BlockRow) -> Path:
+        """Where the table's files are."""
+        return self.warehouse / row.folder
+
+    def newest_folded_version(self) -> int | None:
+        """The newest table version of the folded rows, whether the ledger pins it or not."""
+        path = self.folder(self.row()) / "folded"
+        return newest_version(str(path)) if path.exists() else None
+
+    # --- writing
+
+    def append(self, changes: DataFrame, step: str) -> Written:
+        """Write a step under the name of its attempt; nobody sees it until the ledger lists it (W1)."""
+        folder = f"{self.row().folder}/steps/{step}"
+        changes.write.mode("error").parquet(str(self.warehouse / folder))
+        return measured(self.warehouse, step, folder)
+
+    def write_folded(self, rows: DataFrame, txn: int, bucket: int | None, buckets: int) -> int:
+        """Replace the folded rows (of one bucket) in one idempotent commit; the new table version."""
+        row = self.row()
+        path = self.folder(row) / "folded"
+        writer = (
+            self.stored(rows, buckets)
+            .write.format("delta")
+            .mode("overwrite")
+            .option("txnAppId", f"rollview/{self.ledger.warehouse_id}/{self.name}")
+            .option("txnVersion", str(txn))
+            .option("delta.checkpointInterval", "100")  # a checkpoint costs 0.8 s
+        )
+        if buckets > 1:
+            writer = writer.partitionBy(BUCKET)
+        if bucket is not None:
+            writer = writer.option("replaceWhere", f"{BUCKET} = {bucket}")
+        writer.save(str(path))
+        version = newest_version(str(path))
+        assert version is not None, "a commit leaves a version"
+        return version
+
+    def stored(self, rows: DataFrame, buckets: int) -> DataFrame:
+        """Rows as the folded table stores them: visible columns, and hidden ones for a Reduce."""
+        if isinstance(self.block, Reduce):
+            kept = {c.name for c in (*kept_keys(self.block), *kept_sums(self.block))}
+            extra = [F.expr(c.expr).alias(c.name) for c in self.block.columns if c.name not in kept]
+            if self.block.having:
+                extra.append(F.expr(self.block.having).alias("_rv_having"))
+            rows = rows.select(*map(quoted, sorted(kept)), COUNT, *extra)
+        return rows.withColumn(BUCKET, self.bucket_of(buckets)) if buckets > 1 else rows
+
+    def state(self, time: Csn, bucket: int | None, buckets: int) -> DataFrame:
+        """What a fold to `time` stores: a Reduce's keys, sums and count, else the visible rows."""
+        pin = self.pinned(time)
+        if isinstance(self.block, Reduce):
+            rows = self._bound(rolled.state(self.block, pin.span, pin.any_taken), pin)
+        else:
+            rows = self._bound(rolled.visible(self.block, pin.span, pin.any_taken), pin)
+        return rows if bucket is None else rows.where(self.bucket_of(buckets) == bucket)
+
+
+def empty_rows(spark: SparkSession, schema: str) -> DataFrame:
+    """No rows of the given schema, without a job."""
+    fields = StructType.fromDDL(schema)
+    assert isinstance(fields, StructType), "a list of columns is a struct"
+    return spark.range(0).select(*(F.lit(None).cast(f.dataType).alias(f.name) for f in fields))
+
+
+def measured(warehouse: Path, step: str, folder: str) -> Written:
+    """The step's size and stamp range, from the footers of its files: no Spark job."""
+    rows = size = taken = 0
+    lo, hi = Csn(2**62), Csn(0)
+    for file in sorted((warehouse / folder).glob("*.parquet")):
+        footer = pyarrow.parquet.read_metadata(file)
+        rows, size = rows + footer.num_rows, size + file.stat().st_size
+        names = footer.schema.names
+        for g in range(footer.num_row_groups):
+            group = footer.row_group(g)
+            stamps = group.column(names.index(STAMP)).statistics
+            counts = group.column(names.index(COUNT)).statistics
+            lo, hi = Csn(min(lo, stamps.min)), Csn(max(hi, stamps.max))
+            taken += group.num_rows if counts.min < 0 else 0
+    return Written(step, folder, lo, hi, rows, taken, size)
+
+
+def quoted(name: str) -> str:
+    """The name as Spark SQL writes it."""
+    return "`" + name.replace("`", "``") + "`"

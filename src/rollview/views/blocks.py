@@ -1,0 +1,103 @@
+"""The three kinds of block that every view comes down to: Union, Join, Reduce.
+
+B1  A view is a sequence of blocks; a block reads base relations, other views and earlier blocks alike,
+    always through an Input. The last block is the face of the view.
+B2  Expressions are Spark SQL text that `views/parse.py` generated from the parsed tree, never the user's text.
+    In a Join they are over `alias`.`column` of its inputs; in a Reduce over the columns of its source.
+B3  A Reduce keeps one row per key: its keys, the count, and `sums`. Sums are linear: the sum of a group is the
+    sum over its changes. Everything shown (`columns`, `having`) is a function of keys, count and sums.
+Plain data: knows neither times nor engines. Words: docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A named expression with the type that Spark gives it."""
+
+    name: str
+    expr: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One occurrence of a relation; `columns` are those that the block reads."""
+
+    alias: str
+    relation: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Rows made of one row of each input that satisfy `condition`. One input: filter and project."""
+
+    inputs: tuple[Input, ...]
+    condition: str | None
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The rows of all parts; the parts' columns have the same names and types."""
+
+    parts: tuple[Join, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that every part produces."""
+        return self.parts[0].columns
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """One row per key of `source`, as long as the key has rows; without keys, always one row.
+
+    A sum's `expr` is over the source's columns and `_rv_count`, and includes the multiplication by it; it is
+    never NULL. `columns` and `having` are over the keys, `_rv_count` and the sums by name. DISTINCT is a
+    Reduce with all columns as keys and no sums.
+    """
+
+    source: Union
+    keys: tuple[str, ...]
+    sums: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    having: str | None = None
+
+
+Block = Union | Reduce
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A view: its SQL as generated from the tree, its blocks and what the user sees of it.
+
+    Block k but the last is known to later blocks as the relation `name#k`; the last one as `name`.
+    """
+
+    name: str
+    sql: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The visible columns."""
+        return self.blocks[-1].columns
+
+    def block_name(self, number: int) -> str:
+        """The relation name of block `number`."""
+        return self.name if number == len(self.blocks) - 1 else f"{self.name}#{number}"
+
+
+def joins(block: Block) -> tuple[Join, ...]:
+    """The joins that feed the block."""
+    return block.source.parts if isinstance(block, Reduce) else block.parts
+
+
+def inputs(block: Block) -> tuple[Input, ...]:
+    """All inputs of the block, join after join; their positions are what frontiers count."""
+    return tuple(i for join in joins(block) for i in join.inputs)

@@ -1,0 +1,365 @@
+"""The warehouse: the one public class. Opens the ledger and calls the three processes.
+
+O1  Reading needs no lock; the first writing call takes the warehouse's write lock, settles what a writer that died
+    had begun, and keeps the lock until close.
+O2  Nothing is decided here: capture, propagate, apply, build, define, refresh and verify do the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rollview.calculus.rolling import high_water_mark
+from rollview.changes import COUNT, STAMP, Csn
+from rollview.errors import ConfigError, TimeNotReached
+from rollview.ledger.lock import WriteLock
+from rollview.ledger.store import Ledger, Refresh, Source, ViewRow
+from rollview.reports import ApplyReport, SourceReport, ViewStatus
+from rollview.times import Time, csn_of
+from rollview.views.blocks import inputs
+from rollview.views.statements import (
+    AlterView,
+    CreateView,
+    DropView,
+    ExplainView,
+    RefreshViews,
+    Select,
+    parse_statement,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rollview.apply import FoldReport
+    from rollview.build import Progress
+    from rollview.capture import CaptureReport
+    from rollview.explain import Explanation
+    from rollview.propagate import PropagateReport
+    from rollview.refresh import RefreshReport
+    from rollview.spark.relations import Relations
+    from rollview.spark.verify import VerifyReport
+
+
+def silent(done: int, total: int, what: str) -> None:
+    """Progress that nobody watches."""
+
+
+class Warehouse:
+    """Sources, views and their times in one folder; see docs/python.md."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        spark: SparkSession | None = None,
+        *,
+        ledger_url: str | None = None,
+        master: str | None = None,
+        settings: Mapping[str, str] | None = None,
+        create: bool = True,
+        progress: Progress | None = None,
+    ) -> None:
+        self.path = Path(path).expanduser().resolve()
+        self.ledger = Ledger.open(self.path, ledger_url, create=create)
+        self._spark, self._master, self._settings = spark, master, settings
+        self._lock: WriteLock | None = None
+        self.progress: Progress = progress or silent
+        self.recovered: list[str] = []
+
+    def __enter__(self) -> Warehouse:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the lock and the ledger go; the Spark session stays."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+        self.ledger.close()
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session; made at the first use unless one was given."""
+        from rollview.spark.session import adopt_session, make_session
+
+        if self._spark is None:
+            self._spark = make_session(self._settings, self._master)
+        else:
+            adopt_session(self._spark)
+        return self._spark
+
+    @property
+    def relations(self) -> Relations:
+        """Every table and view by its name."""
+        from rollview.spark.relations import Relations
+
+        return Relations(self.spark, self.ledger, self.path)
+
+    def write(self) -> None:
+        """Become the one writer (O1)."""
+        from rollview.apply import recover
+
+        if self._lock is None:
+            lock = WriteLock(self.path, self.ledger)
+            lock.acquire()
+            self._lock = lock
+            self.recovered = recover(self.ledger, self.path)
+
+    # --- sources
+
+    def add_source(
+        self,
+        name: str,
+        *,
+        delta: str | Path | Mapping[str, str] | None = None,
+        postgres: str | None = None,
+        tables: Sequence[str] | None = None,
+    ) -> SourceReport:
+        """Register a source and its tables as of now; calling it again adds tables that are new."""
+        from rollview.sources.registration import add_delta_lake
+
+        if postgres is not None or delta is None:
+            raise ConfigError(f'source "{name}" cannot be added',
+                              "only Delta Lake sources are built so far",
+                              "add_source(name, delta=folder)")  # fmt: skip
+        self.write()
+        self.capture()
+        return add_delta_lake(self.spark, self.ledger, name, delta, tables)
+
+    def sources(self) -> list[Source]:
+        """All sources."""
+        return self.ledger.sources()
+
+    def drop_source(self, name: str) -> None:
+        """Forget a source that no view reads."""
+        from rollview.sources.registration import drop_source
+
+        self.write()
+        drop_source(self.ledger, name)
+
+    # --- SQL
+
+    def sql(self, text: str) -> Any:
+        """Run one statement: CREATE, REFRESH, DROP, ALTER MATERIALIZED VIEW, EXPLAIN CREATE, or SELECT."""
+        match parse_statement(text):
+            case CreateView() as statement:
+                return self._create(statement)
+            case RefreshViews(names, full, to):
+                done = self.refresh(list(names), to=to, full=full)
+                return done[0] if isinstance(done, list) and len(done) == 1 else done
+            case DropView(name, if_exists):
+                if not (if_exists and self.ledger.view(name) is None):
+                    self.drop(name)
+                return None
+            case AlterView(name, properties):
+                return self.alter(name, dict(properties))
+            case ExplainView(create):
+                return self.explain_sql(create.name, create.query)
+            case Select(query):
+                return self.query(query)
+
+    def create(self, name: str, sql: str, **options: Any) -> RefreshReport:
+        """Create a view from a SELECT and build it as of now."""
+        from rollview.define import create
+
+        self.write()
+        at = self.capture().csn
+        return create(self.relations, name, sql, options, at, self.progress)
+
+    def _create(self, statement: CreateView) -> RefreshReport | None:
+        from rollview.define import create, parsed
+
+        if self.ledger.view(statement.name) is not None:
+            if statement.if_not_exists:
+                return None
+            if statement.or_replace:
+                parsed(self.relations, statement.name, statement.query)
+                self.drop(statement.name)
+        self.write()
+        at = self.capture().csn
+        return create(self.relations, statement.name, statement.query, dict(statement.properties), at,
+                      self.progress)  # fmt: skip
+
+    def alter(self, view: str, options: Mapping[str, Any]) -> None:
+        """Change options of a view."""
+        from rollview.define import alter
+
+        self.write()
+        alter(self.ledger, view, options)
+
+    def drop(self, view: str) -> None:
+        """Forget a view and its contents."""
+        from rollview.define import drop
+
+        self.write()
+        drop(self.ledger, view)
+
+    # --- the three processes
+
+    def capture(self) -> CaptureReport:
+        """One round of capture: what the sources committed since the last one."""
+        from rollview.capture import capture
+
+        self.write()
+        return capture(self.ledger)
+
+    def propagate(self, view: str, to: Time = None) -> PropagateReport:
+        """Extend the view delta up to `to`; the view time stays."""
+        from rollview.propagate import propagate
+
+        self.write()
+        row = self.view(view)
+        done = propagate(self.relations, row.definition, csn_of(self.ledger, to), row.options)
+        if done.problem is not None:
+            raise done.problem
+        return done
+
+    def apply(self, view: str, to: Time = None) -> ApplyReport:
+        """Roll the view to `to`, forward or back; None is its high-water mark."""
+        from rollview.apply import apply, face
+
+        self.write()
+        mark = high_water_mark(face(self.ledger, view).frontier)
+        before = self.view(view).view_time
+        return ApplyReport(
+            view,
+            before,
+            apply(self.ledger, view, csn_of(self.ledger, to) if to is not None else mark),
+        )
+
+    def fold(self, view: str, to: Time = None) -> FoldReport:
+        """Work the log into the stored rows, then clean up what is past the view's `keep`."""
+        from rollview.apply import fold, forget, sweep
+
+        self.write()
+        row = self.view(view)
+        limit = row.view_time if to is None else csn_of(self.ledger, to)
+        report = fold(self.relations, row, Csn(limit or 0))
+        forget(self.relations, row)
+        sweep(self.ledger, self.path)
+        return report
+
+    def refresh(
+        self, view: str | Sequence[str] | None = None, to: Time = None, full: bool = False
+    ) -> Any:
+        """Capture, propagate and apply; a list of views (or None: all) comes to one common time."""
+        from rollview.refresh import refresh_view
+
+        self.write()
+        self.capture()
+        names = [v.name for v in self.ledger.views()] if view is None else view
+        rows = [self.view(n) for n in ([names] if isinstance(names, str) else names)]
+        at = csn_of(self.ledger, to)
+        reports = {
+            row.name: refresh_view(self.relations, row, at, full, self.progress)
+            for row in self._upstream_first(rows)
+        }
+        done = [reports[row.name] for row in rows]
+        return done[0] if isinstance(view, str) else done
+
+    def _upstream_first(self, rows: Sequence[ViewRow]) -> list[ViewRow]:
+        """Views after those that they read."""
+        by_name, ordered = {r.name: r for r in rows}, dict[str, ViewRow]()
+
+        def visit(row: ViewRow) -> None:
+            for block in row.definition.blocks:
+                for i in inputs(block):
+                    if i.relation in by_name and i.relation not in ordered:
+                        visit(by_name[i.relation])
+            ordered.setdefault(row.name, row)
+
+        for row in rows:
+            visit(row)
+        return list(ordered.values())
+
+    # --- looking
+
+    def view(self, name: str) -> ViewRow:
+        """The ledger's row of a view."""
+        row = self.ledger.view(name)
+        if row is None:
+            known = ", ".join(v.name for v in self.ledger.views()) or "none yet"
+            raise ConfigError(f'there is no view "{name}"', f"views: {known}",
+                              "rollview status lists them")  # fmt: skip
+        return row
+
+    def status(self, view: str | None = None) -> ViewStatus | list[ViewStatus]:
+        """Where a view (or every view) stands; needs neither Spark nor the lock."""
+        with self.ledger.snapshot():
+            if view is not None:
+                return self._status(self.view(view))
+            return [self._status(row) for row in self.ledger.views()]
+
+    def _status(self, row: ViewRow) -> ViewStatus:
+        face = self.ledger.block(row.name)
+        assert face is not None, "a view has a face"
+        newest = self.ledger.newest_csn()
+        block = row.definition.blocks[-1]
+        frontier = {f"{k}:{i.relation}": at for k, (i, at) in
+                    enumerate(zip(inputs(block), face.frontier, strict=True))}  # fmt: skip
+        behind = self.ledger.commits(row.view_time or Csn(0), newest)
+        since = behind[0].committed_at if behind else None
+        lag = (datetime.now(timezone.utc) - since).total_seconds() if since else 0.0
+        steps = self.ledger.steps(row.name, min(face.fold_times, default=Csn(0)), None)
+        return ViewStatus(
+            name=row.name, state=row.state, reason=row.reason, view_time=row.view_time,
+            view_time_at=self.ledger.committed_at(row.view_time) if row.view_time else None,
+            high_water_mark=high_water_mark(face.frontier), oldest=face.oldest, newest=newest,
+            frontier=frontier, policy=str(row.options.get("policy", "auto")),
+            lag=newest - (row.view_time or 0), lag_seconds=lag, rows=face.rows,
+            pending_steps=len(steps), pending_rows=sum(s.rows for s in steps),
+            fold_time=min(face.fold_times, default=Csn(0)),
+        )  # fmt: skip
+
+    def table(self, view: str, as_of: Time = None) -> DataFrame:
+        """The visible rows, at the view time or as of another; the view does not move."""
+        return self.relations.rolled(view).table(self._reading_time(view, as_of))
+
+    def _reading_time(self, view: str, as_of: Time) -> Csn:
+        row = self.view(view)
+        if as_of is not None:
+            return csn_of(self.ledger, as_of)
+        if row.view_time is None:
+            raise TimeNotReached(f'view "{view}" is still being built', row.reason,
+                                 f"rollview refresh {view} goes on with it")  # fmt: skip
+        return row.view_time
+
+    def changes(self, view: str, lo: Time, hi: Time = None) -> DataFrame:
+        """The view's changes in (lo, hi]: its columns, `_stamp` and `_count`."""
+        row, table = self.view(view), self.relations.rolled(view)
+        names = [c.name for c in row.definition.columns]
+        end = csn_of(self.ledger, hi) if hi is not None else table.mark
+        rows = table.changes(csn_of(self.ledger, lo), end, names)
+        return rows.withColumnRenamed(STAMP, "_stamp").withColumnRenamed(COUNT, "_count")
+
+    def verify(self, view: str) -> VerifyReport:
+        """Compare the view with a recompute at its view time, as bags."""
+        from rollview.spark.verify import verify
+
+        return verify(self.relations, self.view(view), self._reading_time(view, None))
+
+    def query(self, sql: str, as_of: Time = None) -> DataFrame:
+        """Answer a SELECT over views and tables, all read as of one time."""
+        from rollview.query import answered
+
+        return answered(self.relations, sql, None if as_of is None else csn_of(self.ledger, as_of))
+
+    def explain(self, view: str) -> Explanation:
+        """What the next refresh would run: technique, terms, SQL, cost, and the time plane."""
+        from rollview.explain import explain
+
+        return explain(self.relations, self.view(view))
+
+    def explain_sql(self, name: str, sql: str) -> Explanation:
+        """What a view would come down to, without creating it."""
+        from rollview.explain import explain_definition
+
+        return explain_definition(self.relations, name, sql)
+
+    def history(self, view: str | None = None, limit: int = 50) -> list[Refresh]:
+        """The latest refreshes, newest first; needs neither Spark nor the lock."""
+        return self.ledger.history(view, limit)
