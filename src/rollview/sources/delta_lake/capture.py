@@ -228,15 +228,16 @@ def _missing(relation: BaseRelation, missing: list[int], there: list[int]) -> Ch
 def _is_registered_table(relation: BaseRelation, there: list[int]) -> bool:
     """Whether the log is that of the registered table, as far as it can tell at small cost.
 
-    The first commit is asked, then the newest checksum: a replaced table keeps its first commit
-    and gets another id. Commits that set metadata are checked one by one besides.
+    The first commit is asked, then the newest state: a table that was replaced before it was
+    registered still has its first commit, of another id. Commits to be captured that set metadata
+    are checked one by one besides.
     """
     if there[0] == 0:
         first = log.first_metadata(relation.location, 0)
         if first is None or first.id == relation.table_id:
             return True
-    newest = log.checksum_metadata(relation.location, there[-1])
-    return newest.id == relation.table_id if newest else there[0] != 0
+    state = log.state_at(relation.location, there[-1])
+    return state is None or state[0].id == relation.table_id
 
 
 def _check_same_table(relation: BaseRelation, metadata: Metadata | None, version: int) -> None:

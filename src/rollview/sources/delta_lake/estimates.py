@@ -1,8 +1,8 @@
 """How many rows a Delta Lake commit inserted and deleted, without reading one.
 
+E1  0 is a fact: no row was inserted, or none deleted, as the files show. Any other number is not.
 An update counts in both. As the writer's metrics say for operations that change parts of files;
-else from the files' statistics; where a file has none, guessed from its size. Nothing but costs
-and reports may depend on it.
+else from the files' statistics; where a file has none, guessed from its size.
 """
 
 from __future__ import annotations
@@ -27,13 +27,20 @@ _INSERTED = ("numOutputRows",)
 
 
 def estimated_rows(commit: TableCommit, bytes_per_row: float | None) -> tuple[int, int]:
-    """(inserted, deleted)."""
+    """(inserted, deleted); each is 0 only if no row came or went (E1)."""
     if not commit.data_changed:
         return 0, 0
+    inserted, deleted = _guessed(commit, max(bytes_per_row or BYTES_PER_ROW, 1.0))
+    gone = {file.path for file in commit.removes if file.data_change}
+    came = {file.path for file in commit.adds if file.data_change}
+    may_insert = bool(came) and commit.operation != "DELETE"
+    return max(inserted, int(may_insert or not gone)), max(deleted, 1) if gone else 0
+
+
+def _guessed(commit: TableCommit, per_row: float) -> tuple[int, int]:
     by_metrics = _by_metrics(commit)
     if by_metrics is not None:
         return by_metrics
-    per_row = max(bytes_per_row or BYTES_PER_ROW, 1.0)
     if commit.change_files:
         rows = _rows_by_size(commit.change_files, per_row)
         return rows - rows // 2, rows // 2

@@ -109,6 +109,11 @@ def on_other_file_system(path: str) -> bool:
     return _SCHEME.match(path) is not None
 
 
+def plain_path(path: str) -> str:
+    """A path without the scheme and slashes of a file: URI; nothing is decoded."""
+    return re.sub("^/+", "/", path.removeprefix("file:"))
+
+
 def versions(location: str) -> list[int]:
     """The versions whose commit files are there, ascending; Unreachable if there is no log."""
     try:
@@ -159,14 +164,36 @@ def first_metadata(location: str, version: int) -> Metadata | None:
     return None
 
 
-def checksum_metadata(location: str, version: int) -> Metadata | None:
-    """The table's metadata as of `version`, if the writer left a checksum file that holds it."""
+def state_at(location: str, version: int) -> tuple[Metadata, Protocol] | None:
+    """The table's metadata and protocol as of `version`; None if the log alone does not say."""
+    checksum = _checksum(location, version)
+    try:
+        return _metadata(checksum["metadata"]), _protocol(checksum["protocol"])
+    except (KeyError, TypeError, ValueError):
+        pass  # a checksum is optional, and may say less
+    there = set(versions(location))
+    metadata, protocol = None, None
+    while version in there and not (metadata and protocol):
+        commit = read_commit(location, version)
+        metadata, protocol = metadata or commit.metadata, protocol or commit.protocol
+        version -= 1
+    return (metadata, protocol) if metadata and protocol else None
+
+
+def table_bytes(location: str, version: int) -> int | None:
+    """The size of the table's files as of `version`, if the writer left a checksum."""
+    size = _checksum(location, version).get("tableSizeBytes")
+    return size if isinstance(size, int) else None
+
+
+def _checksum(location: str, version: int) -> dict[str, Any]:
     path = os.path.join(log_folder(location), f"{version:020d}.crc")
     try:
         with open(path, encoding="utf-8") as file:
-            return _metadata(json.load(file)["metadata"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None  # a checksum is optional, and never the only place that says so
+            content = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def columns(schema_string: str) -> Columns:
@@ -245,10 +272,7 @@ def _data_file(body: Mapping[str, Any]) -> DataFile:
 
 def _decoded(path: str) -> str:
     """The path that the URI in the log stands for (L2); one on another file system stays a URI."""
-    if on_other_file_system(path):
-        return path
-    plain = unquote(path.removeprefix("file:"))
-    return re.sub("^//+", "/", plain)
+    return path if on_other_file_system(path) else unquote(plain_path(path))
 
 
 def _metadata(body: Mapping[str, Any]) -> Metadata:
