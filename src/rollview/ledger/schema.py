@@ -1,0 +1,96 @@
+"""The ledger's schema version: made, checked and brought up to date.
+
+L9   MIGRATIONS[k] takes schema k + 1 to k + 2. A fresh ledger is made from ledger/tables.py at
+     once; a migrated one must end up with the same columns, and opening checks that.
+L10  A ledger of a newer schema is not touched: it may mean things that this code does not know.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from sqlalchemy import Connection, insert, select, text, update
+
+from rollview.errors import LedgerDamaged, WarehouseTooNew
+from rollview.ledger import tables
+from rollview.ledger.engine import RESTORE
+
+MIGRATIONS: list[Callable[[Connection], None]] = []
+
+SHAPE = {
+    "sqlite": "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c "
+    "WHERE m.type = 'table'",
+    "postgresql": "SELECT table_name, column_name FROM information_schema.columns "
+    "WHERE table_schema = current_schema()",
+}
+
+
+def newest_version() -> int:
+    """The schema version that this code writes."""
+    return 1 + len(MIGRATIONS)
+
+
+def create(connection: Connection) -> None:
+    """Make all tables, and the warehouse's identity."""
+    tables.metadata.create_all(connection, checkfirst=False)
+    connection.execute(
+        insert(tables.warehouse).values(
+            id=uuid.uuid4().hex,
+            schema_version=newest_version(),
+            created_at=datetime.now(timezone.utc),
+        )
+    )
+
+
+def migrate(connection: Connection) -> None:
+    """Bring an older ledger up to date, one version after the other (L9)."""
+    version = connection.execute(select(tables.warehouse.c.schema_version)).scalar_one()
+    for migration in MIGRATIONS[version - 1 :]:
+        migration(connection)
+    connection.execute(update(tables.warehouse).values(schema_version=newest_version()))
+
+
+def found_version(connection: Connection, name: str) -> int | None:
+    """The schema version of the ledger; None if the database has no table of ours at all."""
+    found = {table for table, _ in _shape(connection)}
+    if tables.warehouse.name not in found:
+        if any(table.name in found for table in tables.metadata.sorted_tables):
+            raise damaged(name, f"it has no table {tables.warehouse.name}")
+        return None
+    row = connection.execute(text(f"SELECT schema_version FROM {tables.warehouse.name}")).first()
+    if row is None:
+        raise damaged(name, f"table {tables.warehouse.name} is empty")
+    if row[0] > newest_version():
+        raise WarehouseTooNew(
+            f'ledger "{name}" was written by a newer rollview',
+            f"it has schema version {row[0]}; this rollview knows them up to {newest_version()}",
+            "upgrade rollview",
+        )
+    return int(row[0])
+
+
+def checked_id(connection: Connection, name: str) -> str:
+    """The warehouse's identity, once every table and column is found to be there (L9)."""
+    wanted = {(t.name, c.name) for t in tables.metadata.sorted_tables for c in t.columns}
+    missing = sorted(wanted - _shape(connection))
+    if missing:
+        table, column = missing[0]
+        raise damaged(name, f"it has no column {column} in table {table}")
+    return warehouse_id(connection)
+
+
+def warehouse_id(connection: Connection) -> str:
+    """The warehouse's identity."""
+    return str(connection.execute(select(tables.warehouse.c.id)).scalar_one())
+
+
+def _shape(connection: Connection) -> set[tuple[str, str]]:
+    rows = connection.execute(text(SHAPE[connection.dialect.name]))
+    return {(table, column) for table, column in rows}
+
+
+def damaged(name: str, detail: str) -> LedgerDamaged:
+    """The error for a ledger that cannot be used as it is."""
+    return LedgerDamaged(f'ledger "{name}" is damaged or is no ledger', detail, RESTORE)
