@@ -83,8 +83,9 @@ def fold(relations: Relations, view: ViewRow, to: Csn) -> FoldReport:
     """Work the log up to `to` into the folded rows of every block, bucket by bucket."""
     done = 0
     for block in relations.ledger.blocks(view.name):
-        for bucket, fold_time in enumerate(block.fold_times):
-            if fold_time < min(to, high_water_mark(block.frontier)):
+        for bucket in range(len(block.fold_times)):
+            now = face(relations.ledger, block.name)
+            if now.fold_times[bucket] < min(to, high_water_mark(now.frontier)):
                 fold_bucket(relations, block.name, bucket, to)
                 done += 1
     return FoldReport(view.name, to, done)
@@ -96,29 +97,33 @@ def fold_bucket(relations: Relations, name: str, bucket: int, to: Csn) -> None:
     row = table.row()
     to = Csn(min(to, high_water_mark(row.frontier)))
     newest = table.newest_folded_version()
-    if newest is None or newest != row.folded_version:
-        raise StepConflict(
-            f'view "{name}" has folded rows that the ledger does not know',
-            f"version {newest} is there, the ledger has {row.folded_version}",
-            "did another program write to the warehouse? rebuild it with refresh --full",
-        )
-    intent = ledger.begin("fold", name, {"bucket": bucket, "to": to, "txn": newest + 2,
-                                         "version": newest + 1})  # fmt: skip
+    assert newest is not None, "a view that can be folded was built"
+    # Rows that an unfinished build left behind belong to no bucket's fold time: replace them all.
+    whole = len(row.fold_times) == 1 or newest != row.folded_version
+    intent = ledger.begin(
+        "fold",
+        name,
+        {"bucket": None if whole else bucket, "to": to, "txn": newest + 2, "version": newest + 1},
+    )
     failpoint(Failpoint.FOLD_AFTER_INTENT)
-    whole = len(row.fold_times) == 1
     with spark_errors(relations, name, []):
         rows = table.state(to, None if whole else bucket, len(row.fold_times))
-        table.write_folded(rows, newest + 2, None if whole else bucket, len(row.fold_times))
+        written = table.write_folded(
+            rows, newest + 2, None if whole else bucket, len(row.fold_times)
+        )
     failpoint(Failpoint.FOLD_AFTER_DELTA_COMMIT)
-    _commit_fold(ledger, intent)
+    with ledger.atomic():
+        _commit_fold(ledger, intent)
+        if whole:
+            ledger.set_block(name, rows=written.rows, bytes=written.bytes)
     failpoint(Failpoint.FOLD_AFTER_COMMIT)
 
 
 def _commit_fold(ledger: Ledger, intent: Intent) -> None:
     row = ledger.block(intent.subject)
     assert row is not None, "a fold ends before its view is dropped"
-    bucket, to = int(intent.payload["bucket"]), Csn(int(intent.payload["to"]))
-    times = tuple(to if b == bucket else t for b, t in enumerate(row.fold_times))
+    bucket, to = intent.payload["bucket"], Csn(int(intent.payload["to"]))
+    times = tuple(to if bucket in (None, b) else t for b, t in enumerate(row.fold_times))
     with ledger.atomic():
         ledger.set_block(row.name, folded_version=int(intent.payload["version"]), fold_times=times)
         ledger.end(intent.id)

@@ -24,7 +24,7 @@ from rollview.ledger.store import Ledger
 from rollview.spark.evaluate import Leaves, bound, counted
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
-from rollview.spark.rolled import RolledTable
+from rollview.spark.rolled import Folded, RolledTable
 from rollview.views.blocks import Block, Definition, Join, Reduce, inputs, joins
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def build(
         name = definition.block_name(number)
         last = number == len(definition.blocks) - 1
         with spark_errors(relations, name, [i.relation for i in inputs(block)]):
-            version, buckets = _fill(relations, name, block, at, options, progress)
+            folded, buckets = _fill(relations, name, block, at, options, progress)
         failpoint(Failpoint.BUILD_BEFORE_COMMIT)
-        _commit(relations.ledger, name, block, at, version, buckets, definition if last else None)
+        _commit(relations.ledger, name, block, at, folded, buckets, definition if last else None)
         failpoint(Failpoint.BUILD_AFTER_COMMIT)
 
 
@@ -61,14 +61,21 @@ def _commit(
     name: str,
     block: Block,
     at: Csn,
-    version: int,
+    folded: Folded,
     buckets: int,
     finished: Definition | None,
 ) -> None:
     with ledger.atomic():
         ledger.drop_steps([step.id for step in ledger.steps(name)])
-        ledger.set_block(name, frontier=(at,) * len(inputs(block)), oldest=at,
-                         folded_version=version, fold_times=(at,) * buckets)  # fmt: skip
+        ledger.set_block(
+            name,
+            frontier=(at,) * len(inputs(block)),
+            oldest=at,
+            folded_version=folded.version,
+            fold_times=(at,) * buckets,
+            rows=folded.rows,
+            bytes=folded.bytes,
+        )
         if finished is not None:
             ledger.set_view(finished.name, state="ready", reason="", view_time=at)
             for intent in ledger.intents("build"):
@@ -83,8 +90,8 @@ def _fill(
     at: Csn,
     options: Mapping[str, object],
     progress: Progress,
-) -> tuple[int, int]:
-    """Write the folded rows of one block; (table version, buckets)."""
+) -> tuple[Folded, int]:
+    """Write the folded rows of one block; what was written, and the number of buckets."""
     table = relations.rolled(name)
     largest = max((relations.rows(i.relation) for i in inputs(block)), default=0)
     pieces = max(1, -(-largest // int(str(options.get("piece_rows", PIECE_ROWS)))))
@@ -96,10 +103,10 @@ def _fill(
         failpoint(Failpoint.BUILD_AFTER_PIECE)
     else:
         rows = _in_pieces(relations, table, at, pieces, progress)
-    version = table.write_folded(rows, _next_txn(table), None, buckets)
+    folded = table.write_folded(rows, _next_txn(table), None, buckets)
     shutil.rmtree(_staging(table, at), ignore_errors=True)
     progress(pieces, pieces, name)
-    return version, buckets
+    return folded, buckets
 
 
 def _next_txn(table: RolledTable) -> int:

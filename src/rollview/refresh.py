@@ -74,7 +74,7 @@ def refresh_view(
 def _refresh(
     relations: Relations, view: ViewRow, to: Csn, full: bool, progress: Progress
 ) -> RefreshReport:
-    if view.state == "building":
+    if any(i.subject == view.name for i in relations.ledger.intents("build")):
         return resume_build(relations, view, to, progress)
     mark = high_water_mark(applying.face(relations.ledger, view.name).frontier)
     if full or view.options.get("policy", "auto") == "full":
@@ -142,7 +142,7 @@ def _why(technique: str, done: PropagateReport) -> str:
         return "nothing that the view reads has changed"
     kind = {"APPEND_ONLY": "rows were only added", "GROUP_AGGREGATE": "only touched groups change",
             "ROW_BASED": "changed rows were joined with the other inputs"}[technique]  # fmt: skip
-    return f"{read} changed rows; {kind}"
+    return f"{read} changed row{'s' * (read != 1)}; {kind}"
 
 
 def technique(relations: Relations, view: ViewRow, to: Csn) -> str:
@@ -193,7 +193,7 @@ def _recompute(
         )
     _upstream(relations, view, to)
     relations.ledger.begin("build", view.name, {"at": to})
-    build(relations, view.definition, to, view.options, progress)
+    _build(relations, view, to, progress)
     rows = applying.face(relations.ledger, view.name).rows
     return RefreshReport(
         view.name, "COMPLETE_RECOMPUTE", reason, to, 0, rows, details=details or {}
@@ -214,12 +214,25 @@ def _upstream(relations: Relations, view: ViewRow, to: Csn) -> None:
 def resume_build(relations: Relations, view: ViewRow, to: Csn, progress: Progress) -> RefreshReport:
     """Finish a build that was begun, as of its own CSN, then go on to `to`."""
     begun = [i for i in relations.ledger.intents("build") if i.subject == view.name]
-    at = Csn(int(begun[0].payload["at"])) if begun else to
+    at = Csn(int(begun[0].payload["at"] or to))
     _upstream(relations, view, at)
-    build(relations, view.definition, at, view.options, progress)
+    _build(relations, view, at, progress)
     ready = relations.ledger.view(view.name)
     assert ready is not None, "the view was just built"
     if to > at:
         return _incremental(relations, ready, to, {"built_at": at})
     return RefreshReport(view.name, "COMPLETE_RECOMPUTE", "the view was being built", at, 0,
                          applying.face(relations.ledger, view.name).rows)  # fmt: skip
+
+
+def _build(relations: Relations, view: ViewRow, at: Csn, progress: Progress) -> None:
+    """Build at `at`; a build that failed there is tried again at a later time, where it may succeed."""
+    try:
+        build(relations, view.definition, at, view.options, progress)
+    except RollviewError:
+        with relations.ledger.atomic():
+            for intent in relations.ledger.intents("build"):
+                if intent.subject == view.name:
+                    relations.ledger.end(intent.id)
+            relations.ledger.begin("build", view.name, {"at": None})
+        raise

@@ -28,7 +28,7 @@ from rollview.calculus.rolling import high_water_mark
 from rollview.changes import BUCKET, COUNT, STAMP, Csn
 from rollview.errors import TimeNotReached
 from rollview.ledger.store import BlockRow, Ledger, Step
-from rollview.sources.delta_lake.log import newest_version
+from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.spark.evaluate import bound
 from rollview.views.blocks import Block, Reduce
 
@@ -43,6 +43,15 @@ class Written:
     hi: Csn
     rows: int
     taken: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A commit of folded rows: its table version, and the rows and bytes that it wrote."""
+
+    version: int
+    rows: int
     bytes: int
 
 
@@ -185,8 +194,8 @@ class RolledTable:
         changes.write.mode("error").parquet(str(self.warehouse / folder))
         return measured(self.warehouse, step, folder)
 
-    def write_folded(self, rows: DataFrame, txn: int, bucket: int | None, buckets: int) -> int:
-        """Replace the folded rows (of one bucket) in one idempotent commit; the new table version."""
+    def write_folded(self, rows: DataFrame, txn: int, bucket: int | None, buckets: int) -> Folded:
+        """Replace the folded rows (of one bucket) in one idempotent commit."""
         row = self.row()
         path = self.folder(row) / "folded"
         writer = (
@@ -204,7 +213,8 @@ class RolledTable:
         writer.save(str(path))
         version = newest_version(str(path))
         assert version is not None, "a commit leaves a version"
-        return version
+        added = read_commit(str(path), version).adds
+        return Folded(version, sum(f.records or 0 for f in added), sum(f.size for f in added))
 
     def stored(self, rows: DataFrame, buckets: int) -> DataFrame:
         """Rows as the folded table stores them: visible columns, and hidden ones for a Reduce."""

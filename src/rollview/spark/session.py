@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -59,6 +60,9 @@ def make_session(
     builder = SparkSession.builder.appName("rollview").master(master or _default_master())
     for key, value in wanted.items():
         builder = builder.config(key, value)
+    quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+    extra = wanted.get("spark.driver.extraJavaOptions", "")
+    builder = builder.config("spark.driver.extraJavaOptions", f"{quiet} {extra}".strip())
     logging.getLogger("py4j").setLevel(logging.ERROR)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(wanted["spark.log.level"])
