@@ -1,0 +1,339 @@
+"""Queries to blocks: FROM, joins, subqueries and WITH are flattened; what does not flatten is stored.
+
+W1  A select-project-join flattens into its reader. DISTINCT, GROUP BY and, inside a join, UNION ALL become blocks of
+    their own, one each, however often they are read.
+W2  Names and types of a block are those that Spark gives to the user's own query; the block's rows must have the same
+    types, else the definition is refused.
+The recursion over the tree is here; names are names.py's, grouping is grouping.py's and aggregates.py's matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rollview.views.aggregates import Grouped, distinct, reduced
+from rollview.views.blocks import Block
+from rollview.views.draft import Bindings, Draft, Outputs, Part, Rows, coerced, substituted
+from rollview.views.grouping import aggregated, group_keys, having_of
+from rollview.views.names import (
+    Entry,
+    Scope,
+    cte_of,
+    merged,
+    resolved,
+    shared_columns,
+    starred,
+    visible_ctes,
+)
+from rollview.views.syntax import column, sql_of
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A table, subquery or WITH query in FROM; its references are `alias`.`key`."""
+
+    alias: str
+    keys: tuple[str, ...]
+    rows: Rows
+    query: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """FROM: its items, what its columns are called, and the join conditions."""
+
+    items: tuple[Item, ...]
+    scope: Scope
+    conditions: tuple[exp.Expr, ...] = ()
+
+
+Projection = tuple[str | None, exp.Expr]
+"""The name, if the expression has one of its own, and the expression over references."""
+
+
+def block_of(draft: Draft, query: exp.Query, outputs: Outputs) -> tuple[Block, str]:
+    """The block for a query, and its meaning as a query over base relations (W2)."""
+    names = tuple(name for name, _ in outputs)
+    block: Block
+    match _bare(query):
+        case exp.Select() as select if select.args.get("distinct"):
+            rows = replace(_plain_rows(draft, select), names=names)
+            block, sql = distinct(draft, rows, outputs)
+        case exp.Select() as select if aggregated(select):
+            block, sql = _reduce(draft, select, outputs)
+        case other:
+            rows = replace(rows_of(draft, other), names=names)
+            block, sql = draft.union(rows, [kind for _, kind in outputs]), draft.sql(rows)
+    meant = [kind for _, kind in draft.describe(sql)]
+    if meant != [kind for _, kind in outputs]:
+        label, hint = f"its types come out as {', '.join(meant)}", "name the types with CAST"
+        raise draft.text.refused(draft.text.place(query), label, hint, "ANALYSIS_ERROR")
+    return block, sql
+
+
+def rows_of(draft: Draft, query: exp.Expr) -> Rows:
+    """The rows of a query, flattened as far as possible (W1)."""
+    query = _bare(query)
+    match query:
+        case exp.Union():
+            return _union(draft, query)
+        case exp.Select() if query.args.get("distinct"):
+            return _stored(draft, "distinct", query, lambda o: block_of(draft, query, o))
+        case exp.Select():
+            return _plain_rows(draft, query)
+        case _:
+            hint = "write it with plain SELECT, JOIN, GROUP BY and UNION ALL"
+            raise draft.text.refused(draft.text.place(query), query.key.upper(), hint)
+
+
+def original_sql(query: exp.Expr) -> str:
+    """The user's query as generated from the tree, with the WITH queries that it may read."""
+    alone = query.copy()
+    outer = visible_ctes(query)
+    if outer and isinstance(alone, exp.Query):
+        own = alone.args.get("with_")
+        inner = own.expressions if own else []
+        alone.set("with_", exp.With(expressions=[c.copy() for c in outer] + list(inner)))
+    return sql_of(alone)
+
+
+def _bare(query: exp.Expr) -> exp.Expr:
+    """The query inside parentheses; WITH on the parentheses is found through its parents."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    return query
+
+
+def _plain_rows(draft: Draft, select: exp.Select) -> Rows:
+    """The rows of a SELECT before its DISTINCT."""
+    if aggregated(select):
+        return _stored(draft, "group", select, lambda o: _reduce(draft, select, o))
+    source = _from(draft, select)
+    projections = _projections(draft, source.scope, select)
+    where = _where(draft, source.scope, select)
+    parts = _parts(draft, source, where, [tree for _, tree in projections])
+    return Rows(_named(draft, select, projections), parts)
+
+
+def _named(draft: Draft, select: exp.Select, projections: Sequence[Projection]) -> tuple[str, ...]:
+    names = [name for name, _ in projections]
+    if None in names:
+        names = [name for name, _ in draft.describe(original_sql(select))]
+    return tuple(name or "" for name in names)
+
+
+def _stored(
+    draft: Draft, kind: str, query: exp.Expr, build: Callable[[Outputs], tuple[Block, str]]
+) -> Rows:
+    """The rows of a query that is a block of its own; built once (W1)."""
+    relation = draft.stored.get((kind, id(query)))
+    if relation is None:
+        outputs = draft.describe(original_sql(query))
+        check_names(draft, query, outputs)
+        block, sql = build(outputs)
+        relation = draft.stored[kind, id(query)] = draft.add(block, sql, outputs)
+    return draft.reading(relation, "q")
+
+
+def check_names(draft: Draft, query: exp.Expr, outputs: Outputs) -> None:
+    """Refuse two columns of one name, which could not be told apart."""
+    seen: set[str] = set()
+    select = _bare(query)
+    while isinstance(select, exp.Union):
+        select = _bare(select.this)
+    items = select.expressions if isinstance(select, exp.Select) else []
+    for position, (name, _) in enumerate(outputs):
+        if name.lower() in seen:
+            at = items[position] if len(items) == len(outputs) else select
+            hint = "give each column a name of its own with AS"
+            place = draft.text.place(at)
+            raise draft.text.refused(place, f'two columns named "{name}"', hint, "DUPLICATE_COLUMN")
+        seen.add(name.lower())
+
+
+def _union(draft: Draft, union: exp.Union) -> Rows:
+    """UNION ALL: columns by position, in the types that Spark gives to the whole."""
+    sides: list[exp.Expr] = []
+    pending: list[exp.Expr] = [union]
+    while pending:
+        side = _bare(pending.pop())
+        if isinstance(side, exp.Union) and side.args.get("with_") is None:
+            pending += [side.expression, side.this]
+        else:
+            sides.append(side)
+    rows = [rows_of(draft, side) for side in sides]
+    for side, found in zip(sides, rows, strict=True):
+        if len(found.names) != len(rows[0].names):
+            label = f"UNION ALL of {len(rows[0].names)} and {len(found.names)} columns"
+            raise draft.text.refused(draft.text.place(side), label, "select as many columns in each part")
+    whole = Rows(rows[0].names, tuple(part for found in rows for part in found.parts))
+    unique = replace(whole, names=tuple(f"c{i}" for i in range(len(whole.names))))
+    want = [kind for _, kind in draft.describe(draft.sql(unique))]
+    have = [
+        [kind for _, kind in draft.describe(draft.sql(replace(unique, parts=(part,))))]
+        for part in whole.parts
+    ]
+    return coerced(whole, have, want)
+
+
+def _from(draft: Draft, select: exp.Select) -> Source:
+    start = select.args.get("from_")
+    if start is None:
+        hint = "read at least one table"
+        raise draft.text.refused(draft.text.place(select, "SELECT"), "SELECT without FROM", hint)
+    source = _source(draft, start.this)
+    for join in select.args.get("joins") or ():
+        source = _joined(draft, source, join)
+    return source
+
+
+def _source(draft: Draft, node: exp.Expr) -> Source:
+    """One FROM item: a table, a WITH query, a subquery, or a join in parentheses."""
+    inner = node.this if isinstance(node, exp.Subquery) else node
+    if isinstance(node, exp.Subquery) and not isinstance(_bare(inner), exp.Query):
+        source = _source(draft, inner)
+        if node.alias:
+            renamed = tuple(replace(e, qualifier=(node.alias.lower(),)) for e in source.scope)
+            source = replace(source, scope=renamed)
+    elif isinstance(node, exp.Table) and "relation" in node.meta:
+        relation = node.meta["relation"]
+        qualifier = tuple(relation.lower().split("."))
+        written = node.alias.lower()
+        qualifier = qualifier if written == qualifier[-1] else (written,)
+        source = _item(draft, node, draft.reading(relation, node.alias), qualifier)
+    elif isinstance(node, exp.Table):
+        cte = cte_of(node)
+        assert cte is not None, "bind() leaves only relations and WITH names"
+        rows = _renamed(draft, cte, rows_of(draft, cte.this))
+        source = _item(draft, node, rows, (node.alias_or_name.lower(),))
+    else:
+        source = _item(draft, node, rows_of(draft, inner), (node.alias.lower(),))
+    for join in node.args.get("joins") or ():
+        source = _joined(draft, source, join)
+    return source
+
+
+def _renamed(draft: Draft, node: exp.Expr, rows: Rows) -> Rows:
+    """The rows under the column names of an alias: `AS q(a, b)`."""
+    alias = node.args.get("alias")
+    columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
+    if not columns:
+        return rows
+    if len(columns) != len(rows.names):
+        label = f"{len(columns)} names for {len(rows.names)} columns"
+        raise draft.text.refused(draft.text.place(columns[0]), label, "name every column once")
+    return replace(rows, names=tuple(c.name for c in columns))
+
+
+def _item(draft: Draft, node: exp.Expr, rows: Rows, qualifier: tuple[str, ...]) -> Source:
+    rows = _renamed(draft, node, rows)
+    alias = draft.alias(f"_{qualifier[-1]}")
+    keys = tuple(f"{position}" for position in range(len(rows.names)))
+    scope = tuple(
+        Entry(qualifier, name, column(alias, key)) for name, key in zip(rows.names, keys, strict=True)
+    )
+    return Source((Item(alias, keys, rows, node),), scope)
+
+
+def _joined(draft: Draft, left: Source, join: exp.Join) -> Source:
+    right = _source(draft, join.this)
+    twice = {e.qualifier for e in left.scope} & {e.qualifier for e in right.scope if e.qualifier[-1]}
+    if twice:
+        name = ".".join(min(twice))
+        hint = "give each of them an alias of its own"
+        place = draft.text.place(join.this)
+        raise draft.text.refused(place, f'two tables named "{name}" in FROM', hint, "AMBIGUOUS_REFERENCE")
+    scope: Scope = (*left.scope, *right.scope)
+    conditions: list[exp.Expr] = []
+    using = join.args.get("using") or ()
+    if join.args.get("method"):
+        using = shared_columns(left.scope, right.scope)
+    if using:
+        keys = [k if isinstance(k, exp.Identifier) else k.this for k in using]
+        scope, conditions = merged(draft.text, left.scope, right.scope, keys)
+    elif join.args.get("on") is not None:
+        conditions = [resolved(draft.text, scope, join.args["on"])]
+    return Source(
+        (*left.items, *right.items), scope, (*left.conditions, *right.conditions, *conditions)
+    )
+
+
+def _where(draft: Draft, scope: Scope, select: exp.Select) -> tuple[exp.Expr, ...]:
+    where = select.args.get("where")
+    return (resolved(draft.text, scope, where.this),) if where is not None else ()
+
+
+def _projections(draft: Draft, scope: Scope, select: exp.Select) -> list[Projection]:
+    """The select list over references; stars are expanded, earlier aliases may be used later on."""
+    found: list[Projection] = []
+    aliases: dict[str, exp.Expr] = {}
+    for node in select.expressions:
+        if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+            found += [(e.name, e.ref.copy()) for e in starred(draft.text, scope, node)]
+        elif isinstance(node, exp.Alias):
+            tree = resolved(draft.text, scope, node.this, aliases)
+            found.append((node.alias, tree))
+            aliases[node.alias.lower()] = tree
+        else:
+            own = node.name if isinstance(node, exp.Column) else None
+            found.append((own, resolved(draft.text, scope, node, aliases)))
+    return found
+
+
+def _parts(
+    draft: Draft, source: Source, where: Sequence[exp.Expr], outputs: Sequence[exp.Expr]
+) -> tuple[Part, ...]:
+    """The parts of a select: one, or as many as its only item has (W1)."""
+    items = source.items
+    if len(items) > 1:
+        items = tuple(_single(draft, item) for item in items)
+    parts = []
+    for position in range(len(items[0].rows.parts)):
+        chosen = [item.rows.parts[position] for item in items]
+        bindings: Bindings = {
+            (item.alias, key): tree
+            for item, part in zip(items, chosen, strict=True)
+            for key, tree in zip(item.keys, part.outputs, strict=True)
+        }
+        inner = [c for part in chosen for c in part.conditions]
+        outer = [substituted(c, bindings) for c in (*source.conditions, *where)]
+        parts.append(
+            Part(
+                tuple(i for part in chosen for i in part.inputs),
+                (*inner, *outer),
+                tuple(substituted(tree, bindings) for tree in outputs),
+            )
+        )
+    return tuple(parts)
+
+
+def _single(draft: Draft, item: Item) -> Item:
+    """The item as one part: a UNION ALL inside a join is stored."""
+    if len(item.rows.parts) == 1:
+        return item
+    query: exp.Expr = item.query
+    if isinstance(query, exp.Table):
+        cte = cte_of(query)
+        assert cte is not None, "a relation has one part"
+        query = cte.this
+
+    def build(outputs: Outputs) -> tuple[Block, str]:
+        rows = replace(item.rows, names=tuple(name for name, _ in outputs))
+        return draft.union(rows, [kind for _, kind in outputs]), draft.sql(rows)
+
+    return replace(item, rows=_stored(draft, "union", _bare(query), build))
+
+
+def _reduce(draft: Draft, select: exp.Select, outputs: Outputs) -> tuple[Block, str]:
+    source = _from(draft, select)
+    projections = _projections(draft, source.scope, select)
+    keys = group_keys(draft.text, source.scope, select, projections)
+    having = having_of(draft.text, source.scope, select, projections, keys)
+    where = _where(draft, source.scope, select)
+    grouped = Grouped(tuple(keys), tuple(tree for _, tree in projections), having)
+    return reduced(
+        draft, grouped, outputs, lambda trees: _parts(draft, source, where, trees)
+    )

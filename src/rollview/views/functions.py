@@ -1,0 +1,125 @@
+"""Which of Spark's built-in functions a view or a query may call.
+
+F1  What is not listed here cannot be called: allowed names are written out, from Spark 4.2's own list.
+F2  A listed function is deterministic, reads nothing but its arguments, and runs no code of others.
+Sketches, Avro and Protobuf (files of schemas), XML (entities), `collate` and geometry stay out. The sets below
+say for the others which kind they are, so that a refusal can say what to do instead.
+"""
+
+from __future__ import annotations
+
+SCALAR = frozenset(
+    """
+    abs acos acosh add_months aes_decrypt aggregate and array array_append array_compact array_contains
+    array_distinct array_except array_insert array_intersect array_join array_max array_min array_position
+    array_prepend array_remove array_repeat array_size array_sort array_union arrays_overlap arrays_zip ascii
+    asin asinh atan atan2 atanh base64 between bigint bin binary bit_count bit_get bit_length
+    bitmap_bit_position bitmap_bucket_number bitmap_count boolean bround btrim cardinality cbrt ceil ceiling
+    char char_length character_length chr coalesce concat concat_ws contains conv convert_timezone cos cosh
+    cot crc32 csc date date_add date_diff date_format date_from_unix_date date_part date_sub date_trunc
+    dateadd datediff datepart day dayname dayofmonth dayofweek dayofyear decimal decode degrees div double e
+    element_at elt encode endswith equal_null exists exp expm1 extract factorial filter find_in_set flatten
+    float floor forall format_number format_string from_csv from_json from_unixtime from_utc_timestamp get
+    get_json_object getbit greatest hash hex hour hypot if ifnull ilike initcap instr int is_valid_utf8
+    is_variant_null isnan isnotnull isnull json_array_length json_object_keys last_day lcase least left len
+    length levenshtein like ln locate log log10 log1p log2 lower lpad ltrim luhn_check make_date
+    make_dt_interval make_interval make_timestamp make_timestamp_ltz make_timestamp_ntz make_valid_utf8
+    make_ym_interval map map_concat map_contains_key map_entries map_filter map_from_arrays map_from_entries
+    map_keys map_values map_zip_with mask md5 minute mod month monthname months_between named_struct nanvl
+    negative next_day not nullif nullifzero nvl nvl2 octet_length or overlay parse_json parse_url pi pmod
+    position positive pow power printf quarter quote radians reduce regexp regexp_count regexp_extract
+    regexp_extract_all regexp_instr regexp_like regexp_replace regexp_substr repeat replace reverse right
+    rint rlike round rpad rtrim schema_of_csv schema_of_json sec second sentences sequence sha sha1 sha2
+    shiftleft shiftright shiftrightunsigned sign signum sin sinh size slice smallint sort_array soundex space
+    split split_part sqrt startswith str_to_map string struct substr substring substring_index tan tanh
+    timestamp timestamp_micros timestamp_millis timestamp_seconds timestampadd timestampdiff tinyint
+    to_binary to_char to_csv to_date to_json to_number to_timestamp to_timestamp_ltz to_timestamp_ntz
+    to_unix_timestamp to_utc_timestamp to_varchar to_variant_object transform transform_keys
+    transform_values translate trim trunc try_add try_aes_decrypt try_divide try_element_at
+    try_make_interval try_make_timestamp try_make_timestamp_ltz try_make_timestamp_ntz try_mod try_multiply
+    try_parse_json try_parse_url try_subtract try_to_binary try_to_date try_to_number try_to_timestamp
+    try_url_decode try_validate_utf8 try_variant_get typeof ucase unbase64 unhex unix_date unix_micros
+    unix_millis unix_seconds unix_timestamp upper url_decode url_encode validate_utf8 variant_get
+    weekday weekofyear width_bucket xxhash64 year zeroifnull zip_with
+    """.upper().split()
+)
+
+SUMMED = frozenset(["COUNT", "SUM", "AVG", "MEAN", "COUNT_IF"])
+"""Aggregates that are functions of counts and sums, so that they can be maintained by adding."""
+
+OTHER_AGGREGATES = frozenset(
+    """
+    any any_value approx_count_distinct approx_percentile array_agg bit_and bit_or bit_xor bool_and bool_or
+    collect_list collect_set corr covar_pop covar_samp every first first_value histogram_numeric kurtosis last
+    last_value listagg max max_by median min min_by mode percentile percentile_approx percentile_cont
+    percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
+    regr_syy skewness some std stddev stddev_pop stddev_samp string_agg try_avg try_sum var_pop var_samp
+    variance
+    """.upper().split()
+)
+
+WINDOWED = frozenset(
+    ["CUME_DIST", "DENSE_RANK", "LAG", "LEAD", "NTH_VALUE", "NTILE", "PERCENT_RANK", "RANK", "ROW_NUMBER"]
+)
+
+GROUPING = frozenset(["GROUPING", "GROUPING_ID"])
+
+QUERY_FUNCTIONS = SCALAR | SUMMED | OTHER_AGGREGATES | WINDOWED | GROUPING
+"""What an ad-hoc query may call."""
+
+GENERATORS = frozenset(
+    """
+    explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack variant_explode
+    variant_explode_outer
+    """.upper().split()
+)
+
+TIME = frozenset(
+    """
+    curdate current_date current_time current_timestamp current_timezone getdate localtimestamp now sysdate
+    """.upper().split()
+)
+
+RANDOM = frozenset(
+    """
+    current_catalog current_database current_path current_schema current_user input_file_block_length
+    input_file_block_start input_file_name monotonically_increasing_id rand randn random randstr session_user
+    shuffle spark_partition_id uniform user uuid version aes_encrypt
+    """.upper().split()
+)
+"""Not functions of their arguments; aes_encrypt takes a random vector unless told otherwise."""
+
+CODE = frozenset(["JAVA_METHOD", "REFLECT", "TRY_REFLECT", "RAISE_ERROR", "ASSERT_TRUE"])
+
+WORDS_AS_CALLS = frozenset(
+    """
+    current_date current_time current_timestamp localtimestamp current_user user session_user current_catalog
+    current_database current_schema grouping__id
+    """.upper().split()
+)
+"""Column names that Spark takes for a call where no column has the name."""
+
+INSTEAD = {
+    "MIN": "show the column as a key, or query the view with MIN",
+    "MAX": "show the column as a key, or query the view with MAX",
+    "APPROX_COUNT_DISTINCT": "keep the values as keys: SELECT DISTINCT … and COUNT over that view",
+    "STDDEV": "keep SUM(x), SUM(x * x) and COUNT(x), and compute it where the view is read",
+    "CORR": "keep SUM(x), SUM(y), SUM(x * y), SUM(x * x), SUM(y * y) and COUNT(*), and compute it where "
+    "the view is read",
+    "BOOL_OR": "COUNT_IF(x) > 0",
+    "BOOL_AND": "COUNT_IF(NOT x) = 0",
+    "TRY_SUM": "SUM",
+    "TRY_AVG": "AVG",
+}
+ALIKE = {
+    **dict.fromkeys(["STD", "STDDEV_SAMP", "STDDEV_POP", "VARIANCE", "VAR_SAMP", "VAR_POP"], "STDDEV"),
+    **dict.fromkeys(["COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_R2", "REGR_INTERCEPT"], "CORR"),
+    **dict.fromkeys(["ANY", "SOME"], "BOOL_OR"),
+    **dict.fromkeys(["EVERY"], "BOOL_AND"),
+}
+
+
+def instead_of(aggregate: str) -> str:
+    """What to write instead of an aggregate that is not maintained."""
+    hint = INSTEAD.get(ALIKE.get(aggregate, aggregate))
+    return hint or f"keep the values as keys of the view, and query the view with {aggregate}"

@@ -1,0 +1,232 @@
+"""What is refused, and why: an allow-list of node types, of their parts, and of functions.
+
+L1  Every node of an accepted tree is of a listed type, and has no part (argument) that is not listed for it.
+L2  Every function is listed in functions.py; every table is a plain name, which names.py looks up.
+L3  No literal or name holds `${`, which Spark would replace by settings or by the environment.
+L4  What is refused has a name, a place in the text, and a hint one can act on.
+Knows trees only, not schemas. The reasons are Databricks' codes where one fits. See docs/sql.md.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rollview.errors import ViewRefused
+from rollview.views.functions import (
+    CODE,
+    GENERATORS,
+    GROUPING,
+    OTHER_AGGREGATES,
+    QUERY_FUNCTIONS,
+    RANDOM,
+    SCALAR,
+    SUMMED,
+    TIME,
+    WINDOWED,
+    WORDS_AS_CALLS,
+    instead_of,
+)
+from rollview.views.nodes import CLOCK_WORDS, QUERY_ONLY, REFUSALS, SHARED, Refusal
+from rollview.views.syntax import DEEPEST_NESTING, Text, call_name
+
+RESERVED = "_rv_"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be written: the parts that each node type may have, and the functions."""
+
+    nodes: dict[type[exp.Expr], frozenset[str]]
+    functions: frozenset[str]
+
+
+VIEW = Limits(SHARED, SCALAR | SUMMED)
+QUERY = Limits({**SHARED, **QUERY_ONLY}, QUERY_FUNCTIONS)
+
+
+def check(text: Text, tree: exp.Query, limits: Limits) -> None:
+    """Refuse the tree unless every node of it is within the limits (L1 to L4)."""
+    for node in tree.dfs():
+        _check_node(text, node, limits)
+    _check_depth(text, tree)
+
+
+def _check_node(text: Text, node: exp.Expr, limits: Limits) -> None:
+    allowed = limits.nodes.get(type(node))
+    if allowed is None:
+        raise refusal_of(text, node, REFUSALS.get(type(node)))
+    for part, value in node.args.items():
+        if value and part not in allowed:
+            child = value[0] if isinstance(value, list) else value
+            known = REFUSALS.get(type(child)) if isinstance(child, exp.Expr) else None
+            place = child if known and isinstance(child, exp.Expr) else node
+            label = part.strip("_").replace("_", " ").upper()
+            raise refusal_of(text, place, known or Refusal(label, word=label.split(" ")[0]))
+    match node:
+        case exp.Anonymous():
+            _check_call(text, node, limits)
+        case exp.Literal() | exp.Identifier() | exp.RawString():
+            _check_word(text, node)
+        case exp.Join():
+            _check_join(text, node, limits)
+        case exp.Dot():
+            _check_dot(text, node)
+        case exp.Cast():
+            _check_cast(text, node)
+        case _:
+            _check_query(text, node, limits)
+
+
+def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
+    queries = limits is QUERY
+    match node:
+        case exp.Table() if not isinstance(node.this, exp.Identifier):
+            name = call_name(node.this) or node.this.key.upper()
+            hint = "read a table or a view by its name"
+            refusal = Refusal(f"table function {name}()", hint, "OPERATOR_NOT_SUPPORTED")
+            raise refusal_of(text, node.this, refusal)
+        case exp.With() if node.args.get("recursive"):
+            raise refusal_of(text, node, Refusal("WITH RECURSIVE", "write the steps as views", word="WITH"))
+        case exp.Union() if node.args.get("distinct") is not False and not queries:
+            hint = "write UNION ALL, or SELECT DISTINCT * FROM (… UNION ALL …)"
+            raise refusal_of(text, _second(node), Refusal("UNION without ALL", hint, word="UNION"))
+        case exp.Subquery() | exp.In() | exp.Exists() if not queries:
+            _check_subquery(text, node)
+        case exp.Column() if not queries:
+            pass
+        case exp.Column() if len(node.parts) == 1 and node.name.upper() in WORDS_AS_CALLS:
+            raise _call_refused(text, node, node.name.upper(), limits)
+        case exp.Distinct() if isinstance(node.parent, exp.Anonymous) and not queries:
+            name = call_name(node.parent)
+            hint = "SELECT DISTINCT the values in a subquery in FROM, and aggregate over that"
+            refusal = Refusal(f"{name}(DISTINCT)", hint, "AGGREGATE_WITH_DISTINCT")
+            raise refusal_of(text, node.parent, refusal)
+        case exp.Any() | exp.All() if not isinstance(node.parent, (exp.Like, exp.ILike)):
+            hint = instead_of("BOOL_OR") if isinstance(node, exp.Any) else "write a plain comparison"
+            raise refusal_of(text, node, Refusal(node.key.upper(), hint))
+
+
+def _second(union: exp.Union) -> exp.Expr:
+    """The part after the set operation's keyword, by which the keyword is found."""
+    right = union.expression
+    return right if isinstance(right, exp.Expr) else union
+
+
+def _check_subquery(text: Text, node: exp.Expr) -> None:
+    subquery = isinstance(node, exp.In) and node.args.get("query")
+    scalar = isinstance(node, exp.Subquery) and not isinstance(
+        node.parent, (exp.From, exp.Join, exp.SetOperation, exp.Subquery, exp.CTE, type(None))
+    )
+    if scalar and isinstance(node.parent, exp.In):
+        return
+    if subquery or scalar:
+        label = "IN (SELECT …)" if subquery else "scalar subquery"
+        hint = (
+            "join with SELECT DISTINCT of the subquery's column"
+            if subquery
+            else "write the subquery in FROM and join with it"
+        )
+        raise refusal_of(text, node, Refusal(label, hint, "SUBQUERY_EXPRESSION"))
+
+
+def _check_call(text: Text, node: exp.Anonymous, limits: Limits) -> None:
+    name = call_name(node)
+    if name not in limits.functions or (name == "UNIX_TIMESTAMP" and not node.expressions):
+        raise _call_refused(text, node, name, limits)
+    node.set("this", name)
+
+
+def _call_refused(text: Text, node: exp.Expr, name: str, limits: Limits) -> ViewRefused:
+    if name in TIME | {"UNIX_TIMESTAMP"}:
+        hint = "compare with a column or a literal; the view does not change by the clock alone"
+        refusal = Refusal(f"time function {name}", hint, "TIME_FUNCTION")
+    elif name in RANDOM | WORDS_AS_CALLS:
+        hint = "use only what depends on the rows themselves"
+        refusal = Refusal(f"{name}", hint, "NON_DETERMINISTIC_EXPRESSION")
+    elif name in CODE:
+        hint = "only built-in functions that compute from their arguments can be called"
+        refusal = Refusal(f"function {name}", hint, "USER_DEFINED_FUNCTION")
+    elif name in GENERATORS:
+        hint = "store the elements as rows of a table of their own"
+        refusal = Refusal(f"{name}", hint, "OPERATOR_NOT_SUPPORTED")
+    elif name in OTHER_AGGREGATES:
+        refusal = Refusal(f"aggregate {name}", instead_of(name), "OPERATOR_NOT_SUPPORTED")
+    elif name in WINDOWED | GROUPING:
+        refusal = REFUSALS[exp.Window] if name in WINDOWED else REFUSALS[exp.GroupingSets]
+    elif name in ("WINDOW", "SESSION_WINDOW", "WINDOW_TIME"):
+        refusal = Refusal(f"function {name}", "group by DATE_TRUNC('hour', time) or the like")
+    else:
+        alike = difflib.get_close_matches(name, sorted(limits.functions), 1)
+        hint = "only Spark's built-in deterministic functions can be called"
+        hint += f"; did you mean {alike[0]}?" if alike else ""
+        refusal = Refusal(f"function {name}", hint, "USER_DEFINED_FUNCTION")
+    return refusal_of(text, node, refusal)
+
+
+def _check_word(text: Text, node: exp.Expr) -> None:
+    if "${" in node.name:
+        hint = "write the value itself; nothing is substituted"
+        raise refusal_of(text, node, Refusal("${…}", hint, "PARAMETER"))
+    if isinstance(node, exp.Identifier) and node.name.lower().startswith(RESERVED):
+        hint = f"choose a name that does not begin with {RESERVED}"
+        raise refusal_of(text, node, Refusal(f'reserved name "{node.name}"', hint, "RESERVED_NAME"))
+
+
+def _check_join(text: Text, node: exp.Join, limits: Limits) -> None:
+    side, kind, method = (str(node.args.get(p) or "").upper() for p in ("side", "kind", "method"))
+    if method not in ("", "NATURAL"):
+        raise refusal_of(text, node, Refusal(f"{method} JOIN", "write a plain join", word=method))
+    if limits is QUERY:
+        return
+    if kind in ("SEMI", "ANTI"):
+        hint = "join with SELECT DISTINCT of the other side's keys" if kind == "SEMI" else (
+            "keep the two sides as views, and query them with ANTI JOIN"
+        )  # fmt: skip
+        raise refusal_of(text, node, Refusal(f"{kind} JOIN", hint, word=side or kind))
+    if side or kind == "OUTER":
+        hint = "write an inner join, or query the two sides as views with this join"
+        label = f"{side} OUTER JOIN".strip()
+        raise refusal_of(text, node, Refusal(label, hint, word=side or kind))
+
+
+def _check_dot(text: Text, node: exp.Dot) -> None:
+    if isinstance(node.expression, exp.Anonymous):
+        hint = "only Spark's built-in deterministic functions can be called, by their plain name"
+        refusal = Refusal(f"user function {node.sql()}", hint, "USER_DEFINED_FUNCTION")
+        raise refusal_of(text, node, refusal)
+
+
+def _check_cast(text: Text, node: exp.Cast) -> None:
+    value = node.this
+    words = isinstance(value, exp.Literal) and value.is_string and value.name.strip().lower()
+    if words and words in CLOCK_WORDS:
+        hint = "write the date itself"
+        refusal = Refusal(f"time literal '{value.name}'", hint, "TIME_FUNCTION")
+        raise refusal_of(text, value, refusal)
+
+
+def _check_depth(text: Text, tree: exp.Expr) -> None:
+    """Chains of one operator (a AND b AND c) count once: they are no nesting."""
+    stack: list[tuple[exp.Expr, int]] = [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > DEEPEST_NESTING:
+            hint = "split the expression or the view into several"
+            refusal = Refusal(
+                f"nesting deeper than {DEEPEST_NESTING}", hint, "EXCESSIVE_OPERATOR_NESTING"
+            )
+            raise refusal_of(text, node, refusal)
+        for child in node.iter_expressions():
+            chained = isinstance(node, (exp.Binary, exp.Union)) and type(child) is type(node)
+            stack.append((child, depth + (not chained)))
+
+
+def refusal_of(text: Text, node: exp.Expr, refusal: Refusal | None) -> ViewRefused:
+    """The error for a node (L4)."""
+    if refusal is None:
+        refusal = Refusal(node.key.upper(), "write it with plain SELECT, JOIN, GROUP BY and UNION ALL")
+    place = text.place(node, refusal.word)
+    return text.refused(place, refusal.label, refusal.hint, refusal.reason)

@@ -1,0 +1,250 @@
+"""Names: which relation a table name means, which column of which FROM item a column name means.
+
+A1  Tables are found by registered name only, one or two parts, ignoring case; a WITH name hides a table.
+A2  Columns are found as Spark finds them: qualified by alias, else among the visible columns of FROM; a further
+    part is a field of a struct. USING and NATURAL leave one visible column, the other is found only qualified.
+A3  A relation's identifier in generated SQL is injective, needs no quotes and begins with `_rv_`.
+Knows trees and schemas; what a column is made of is flatten.py's matter. Words: docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rollview.errors import ViewRefused
+from rollview.views.syntax import Text
+
+Schema = Mapping[str, Sequence[tuple[str, str]]]
+"""Relation name ("lake.sales", "daily_sales") -> its (column, Spark type) pairs."""
+
+PLAIN_NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*(\.[a-z0-9]+(_[a-z0-9]+)*)?")
+
+
+def relation_identifier(name: str) -> str:
+    """The table name that generated SQL uses for a relation, e.g. `_rv_lake__sales` (A3)."""
+    if PLAIN_NAME.fullmatch(name):
+        return "_rv_" + name.replace(".", "__")
+    return "_rvx_" + "".join(
+        c if c.isascii() and (c.islower() or c.isdigit()) else f"_{ord(c):x}_" for c in name
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A column in scope: how it may be called, and the reference that stands for it."""
+
+    qualifier: tuple[str, ...]
+    name: str
+    ref: exp.Column
+    visible: bool = True
+
+
+Scope = tuple[Entry, ...]
+
+
+def bind(text: Text, tree: exp.Query, schema: Schema) -> tuple[str, ...]:
+    """Replace every table name by its relation's identifier, in place; the relations, sorted (A1)."""
+    keys = {name.lower(): name for name in schema}
+    ctes = _ctes(text, tree)
+    used = set()
+    for table in list(tree.find_all(exp.Table)):
+        if _cte_of(table, ctes) is None:
+            used.add(_bind_table(text, table, keys))
+    for column in tree.find_all(exp.Column):
+        if column.args.get("db") and f"{column.text('db')}.{column.text('table')}".lower() in keys:
+            column.set("db", None)
+    return tuple(sorted(used))
+
+
+def _ctes(text: Text, tree: exp.Query) -> dict[str, exp.CTE]:
+    found: dict[str, exp.CTE] = {}
+    for cte in tree.find_all(exp.CTE):
+        name = cte.alias.lower()
+        if name in found:
+            place = text.place(cte.args["alias"].this)
+            hint = "give every WITH query a name of its own"
+            raise text.refused(place, f'duplicate name "{cte.alias}" in WITH', hint, "DUPLICATED_CTE_NAMES")
+        found[name] = cte
+    return found
+
+
+def _cte_of(table: exp.Table, ctes: Mapping[str, exp.CTE]) -> exp.CTE | None:
+    """The WITH query that the table name means: an earlier one, or one of an enclosing query."""
+    cte = ctes.get(table.name.lower()) if len(table.parts) == 1 else None
+    if cte is None or not isinstance(cte.parent, exp.With):
+        return None
+    siblings = cte.parent.expressions
+    node: exp.Expr | None = table
+    while node is not None and node is not cte.parent.parent:
+        if node.parent is cte.parent and _position(siblings, node) <= _position(siblings, cte):
+            return None
+        node = node.parent
+    return cte if node is not None else None
+
+
+def _position(nodes: Sequence[exp.Expr], node: exp.Expr) -> int:
+    return next(i for i, n in enumerate(nodes) if n is node)
+
+
+def cte_of(table: exp.Table) -> exp.CTE | None:
+    """The WITH query that a bound tree's table means, if it is not a relation."""
+    if "relation" in table.meta:
+        return None
+    root = table.root()
+    return _cte_of(table, {c.alias.lower(): c for c in root.find_all(exp.CTE)})
+
+
+def visible_ctes(query: exp.Expr) -> list[exp.CTE]:
+    """All WITH queries that `query` may read, in an order in which each reads earlier ones only."""
+    groups: list[list[exp.CTE]] = []
+    node: exp.Expr | None = query.parent
+    child = query
+    while node is not None:
+        with_ = node.args.get("with_") if isinstance(node, exp.Query) else None
+        if with_ is not None and with_ is not child:
+            groups.append(list(with_.expressions))
+        elif isinstance(node, exp.With):
+            groups.append(node.expressions[: _position(node.expressions, child)])
+        node, child = node.parent, node
+    return [cte for group in reversed(groups) for cte in group]
+
+
+def _bind_table(text: Text, table: exp.Table, keys: Mapping[str, str]) -> str:
+    parts = [part.name for part in table.parts]
+    name = ".".join(parts)
+    relation = None if any("." in part for part in parts) else keys.get(name.lower())
+    if relation is None:
+        alike = difflib.get_close_matches(name.lower(), sorted(keys), 1, 0.5)
+        known = ", ".join(sorted(keys.values())[:10]) or "none yet"
+        hint = f"did you mean {keys[alike[0]]}?" if alike else f"tables and views: {known}"
+        place = text.place(exp.Tuple(expressions=[p.copy() for p in table.parts]))
+        raise text.refused(place, f'there is no table "{name}"', hint, "TABLE_OR_VIEW_NOT_FOUND")
+    if table.args.get("alias") is None:
+        table.set("alias", exp.TableAlias(this=exp.to_identifier(parts[-1], quoted=True)))
+    elif not table.alias:
+        table.args["alias"].set("this", exp.to_identifier(parts[-1], quoted=True))
+    new = exp.to_identifier(relation_identifier(relation), quoted=True)
+    table.set("this", new.update_positions(table.this))
+    table.set("db", None)
+    table.meta["relation"] = relation
+    return relation
+
+
+def resolved(
+    text: Text, scope: Scope, tree: exp.Expr, aliases: Mapping[str, exp.Expr] | None = None
+) -> exp.Expr:
+    """A copy of the tree in which every column name is a reference; `aliases` are tried last (A2)."""
+    holder = exp.Paren(this=tree.copy())
+    for node in list(holder.find_all(exp.Column)):
+        if isinstance(node.this, exp.Star):
+            raise text.refused(text.place(node), "star inside an expression", "name the columns", "STAR")
+        found = lookup(text, scope, node)
+        if found is None and aliases:
+            parts = [p.name for p in node.parts]
+            alias = aliases.get(parts[0].lower())
+            found = _field(exp.Paren(this=alias.copy()), parts[1:]) if alias is not None else None
+        if found is None:
+            raise unknown_column(text, scope, node)
+        node.replace(found)
+    return holder.this.pop()  # type: ignore[no-any-return]  # sqlglot leaves `this` untyped
+
+
+def lookup(text: Text, scope: Scope, node: exp.Column) -> exp.Expr | None:
+    """What the column name means in the scope; None if nothing."""
+    parts = [p.name for p in node.parts]
+    lowered = tuple(p.lower() for p in parts)
+    for length in (2, 1, 0):
+        if len(parts) <= length:
+            continue
+        found = [
+            e for e in scope
+            if e.name.lower() == lowered[length]
+            and (e.qualifier[-length:] == lowered[:length] if length else e.visible)
+        ]  # fmt: skip
+        if len(found) > 1:
+            owners = ", ".join(sorted({".".join(e.qualifier) for e in found}))
+            label = f'column "{".".join(parts)}" is ambiguous'
+            hint = f"put the table before it; it is in {owners}"
+            raise text.refused(text.place(node), label, hint, "AMBIGUOUS_REFERENCE")
+        if found:
+            ref = found[0].ref.copy()
+            ref.meta.update(_span(node))
+            return _field(ref, parts[length + 1 :])
+    return None
+
+
+def _span(node: exp.Expr) -> dict[str, int]:
+    metas = [n.meta for n in node.walk() if "start" in n.meta]
+    if not metas:
+        return {}
+    return {"start": min(m["start"] for m in metas), "end": max(m["end"] for m in metas)}
+
+
+def _field(node: exp.Expr, fields: Sequence[str]) -> exp.Expr:
+    for name in fields:
+        node = exp.Dot(this=node, expression=exp.to_identifier(name, quoted=True))
+    return node
+
+
+def unknown_column(text: Text, scope: Scope, node: exp.Column) -> ViewRefused:
+    """The error for a column name that means nothing here."""
+    names = sorted({e.name for e in scope})
+    alike = difflib.get_close_matches(node.name, names, 1, 0.5)
+    hint = f"did you mean {alike[0]}?" if alike else f"columns: {', '.join(names[:10])}"
+    label = f'there is no column "{".".join(p.name for p in node.parts)}"'
+    return text.refused(text.place(node), label, hint, "UNRESOLVED_COLUMN")
+
+
+def starred(text: Text, scope: Scope, node: exp.Expr) -> Iterator[Entry]:
+    """The columns that `*` or `t.*` stands for."""
+    star = node.this if isinstance(node, exp.Column) else node
+    qualifier = tuple(p.name.lower() for p in node.parts[:-1]) if isinstance(node, exp.Column) else ()
+    size = len(qualifier)
+    found = [e for e in scope if e.qualifier[-size:] == qualifier] if size else list(scope)
+    if size and not found:
+        label, hint = f'there is no table "{".".join(qualifier)}" in FROM', "use a name or alias of FROM"
+        raise text.refused(text.place(node), label, hint, "CANNOT_RESOLVE_STAR_EXPAND")
+    dropped = set()
+    for column in star.args.get("except_") or ():
+        name = column.name.lower()
+        if name not in {e.name.lower() for e in found}:
+            raise unknown_column(text, scope, exp.column(column.copy()))
+        dropped.add(name)
+    hidden = [e for e in found if not e.visible] if size else []
+    for entry in [*hidden, *(e for e in found if e.visible)]:
+        if entry.name.lower() not in dropped:
+            yield entry
+
+
+def merged(text: Text, left: Scope, right: Scope, keys: Sequence[exp.Identifier]) -> tuple[Scope, list[exp.Expr]]:
+    """The scope of a join USING the keys, and its conditions (A2)."""
+    pairs = [
+        (_key(text, left, k), _key(text, right, k)) for k in keys
+    ]
+    firsts = [a for a, _ in pairs]
+    seconds = [b for _, b in pairs]
+    rest = [e for e in left if e not in firsts] + [e for e in right if e not in seconds]
+    scope = (*firsts, *rest, *(replace(e, visible=False) for e in seconds))
+    return scope, [exp.EQ(this=a.ref.copy(), expression=b.ref.copy()) for a, b in pairs]
+
+
+def _key(text: Text, scope: Scope, key: exp.Identifier) -> Entry:
+    found = [e for e in scope if e.visible and e.name.lower() == key.name.lower()]
+    if len(found) != 1:
+        node = exp.column(key.copy())
+        if not found:
+            raise unknown_column(text, scope, node)
+        hint = "join with ON, naming the table"
+        raise text.refused(text.place(key), f'column "{key.name}" is ambiguous', hint, "AMBIGUOUS_REFERENCE")
+    return found[0]
+
+
+def shared_columns(left: Scope, right: Scope) -> list[exp.Identifier]:
+    """The columns of a NATURAL join."""
+    names = {e.name.lower() for e in right if e.visible}
+    return [exp.to_identifier(e.name, quoted=True) for e in left if e.visible and e.name.lower() in names]

@@ -1,0 +1,54 @@
+"""View definitions and queries: SQL text in, blocks or checked SQL out.
+
+P1  Nothing of the user's text reaches an engine but through the allow-lists of limits.py, and as text that is
+    generated from the tree.
+P2  The visible columns have exactly the names and types that Spark gives to the user's query.
+What is refused, and why: docs/sql.md. The steps: syntax, limits, names, flatten, aggregates, sums.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rollview.views import limits
+from rollview.views.blocks import Definition
+from rollview.views.draft import Describe, Draft, Outputs
+from rollview.views.flatten import block_of, check_names
+from rollview.views.names import Schema, bind, relation_identifier
+from rollview.views.statements import view_name
+from rollview.views.syntax import Text, parse_select, sql_of, tokens_of
+
+__all__ = ["Describe", "Schema", "parse_query", "parse_view", "relation_identifier"]
+
+
+def parse_view(name: str, sql: str, schema: Schema, describe: Describe) -> Definition:
+    """The definition of a view; ViewRefused if it cannot be maintained."""
+    text = tokens_of(f'view "{name}" cannot be maintained', sql)
+    tree = parse_select(text)
+    limits.check(text, tree, limits.VIEW)
+    bind(text, tree, schema)
+    draft = Draft(text, view_name(name), schema, describe)
+    generated = sql_of(tree)
+    outputs = draft.describe(generated)
+    check_names(draft, tree, outputs)
+    _check_outputs(text, tree, outputs)
+    block, _ = block_of(draft, tree, outputs)
+    return Definition(draft.name, generated, (*draft.blocks, block))
+
+
+def _check_outputs(text: Text, tree: exp.Query, outputs: Outputs) -> None:
+    for name, kind in outputs:
+        if name.lower().startswith(limits.RESERVED):
+            raise text.refused(None, f'reserved name "{name}"', "choose another name", "RESERVED_NAME")
+        if kind == "void":
+            hint = "name its type: CAST(NULL AS …)"
+            raise text.refused(text.place(tree), f'column "{name}" has no type', hint)
+
+
+def parse_query(sql: str, schema: Schema) -> tuple[str, tuple[str, ...]]:
+    """Spark SQL for an ad-hoc query, over relation identifiers, and the relations that it reads."""
+    text = tokens_of("the query cannot be run", sql)
+    tree = parse_select(text)
+    limits.check(text, tree, limits.QUERY)
+    relations = bind(text, tree, schema)
+    return sql_of(tree), relations

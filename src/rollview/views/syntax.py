@@ -1,0 +1,232 @@
+"""SQL text to tree and back, and the place in the text that an error is about.
+
+X1  Function calls stay calls: the tree keeps the name and arguments as written, so that what is generated
+    means to Spark what the user's text meant; sqlglot's own rewriting of functions is switched off.
+X2  Generated text quotes every identifier, carries no comments and never contains a `${` that Spark would
+    substitute.
+X3  Every refusal names the line and underlines the part.
+Knows the grammar only: what is allowed is limits.py. Words: docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from rollview.errors import ViewRefused
+
+LONGEST_SQL = 64 * 1024
+DEEPEST_NESTING = 100
+SYNTAX_CALLS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
+DATE_UNITS = frozenset(
+    ["MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK", "MONTH", "QUARTER", "YEAR"]
+)
+DATE_UNIT_CALLS = frozenset(
+    ["DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF", "TIMESTAMPADD", "TIMESTAMPDIFF"]
+)
+OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE, TokenType.L_BRACE)
+CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END, TokenType.R_BRACE)
+
+
+class RollviewSpark(Spark):
+    """Spark SQL in which calls stay calls (X1) and a doubled quote is a quote, as in Spark 4."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """Spark's tokens; no word swallows the rest of a statement."""
+
+        COMMANDS = set()  # noqa: RUF012
+
+        STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012 (sqlglot's way)
+
+    class Parser(SparkParser):
+        """Spark's grammar without sqlglot's functions (X1)."""
+
+        FUNCTIONS = {}  # noqa: RUF012
+        ARRAY_CONSTRUCTORS = {}  # noqa: RUF012
+        FUNCTION_PARSERS = {k: SparkParser.FUNCTION_PARSERS[k] for k in SYNTAX_CALLS}  # noqa: RUF012
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What the user wrote and what it is for; `subject` begins every refusal."""
+
+    subject: str
+    sql: str
+    tokens: Sequence[Token] = ()
+
+    def refused(
+        self, place: tuple[int, int] | None, label: str, hint: str, reason: str = ""
+    ) -> ViewRefused:
+        """The error for `label` at `place`, character offsets [start, end) (X3)."""
+        start, end = place or self.whole()
+        line = self.sql.count("\n", 0, start) + 1
+        begin = self.sql.rfind("\n", 0, start) + 1
+        stop = self.sql.find("\n", begin)
+        row = self.sql[begin : stop if stop >= 0 else len(self.sql)].rstrip()
+        width = max(1, min(end, begin + len(row)) - start)
+        marks = "".join(c if c == "\t" else " " for c in row[: start - begin]) + "^" * width
+        return ViewRefused(
+            f"{self.subject}: {label} at line {line}",
+            f"{row}\n{marks}",
+            hint,
+            reason or "PLAN_NOT_INCREMENTALIZABLE",
+            line,
+            start - begin + 1,
+        )
+
+    def whole(self) -> tuple[int, int]:
+        """From the first token to the last."""
+        return (self.tokens[0].start, self.tokens[-1].end + 1) if self.tokens else (0, 1)
+
+    def place(self, node: exp.Expr, word: str = "") -> tuple[int, int] | None:
+        """Where `node` is written; `word` is the keyword it begins with, which has no place of its own."""
+        spans = [
+            (n.meta["start"], n.meta["end"] + 1) for n in node.walk() if "start" in n.meta
+        ]
+        start, end = (min(s for s, _ in spans), max(e for _, e in spans)) if spans else (-1, -1)
+        if word:
+            found = [t for t in self.tokens if t.text.upper().split(" ")[0] == word]
+            before = [t for t in found if start < 0 or t.start <= start]
+            if found:
+                token = before[-1] if before and start >= 0 else found[0]
+                return token.start, max(token.end + 1, end)
+        if not spans:
+            return self.place(node.parent) if node.parent else None
+        return start, end
+
+
+def tokens_of(subject: str, sql: str) -> Text:
+    """The text with its tokens; refused if it is empty, too long or not even tokens."""
+    text = Text(subject, sql)
+    if not sql.strip():
+        raise text.refused(None, "no SQL", "write a SELECT statement", "SYNTAX_ERROR")
+    if len(sql.encode("utf-8", "replace")) > LONGEST_SQL:
+        raise text.refused(
+            (0, 1), "SQL longer than 64 KiB", "split the view into several views", "SYNTAX_ERROR"
+        )
+    try:
+        tokens = RollviewSpark().tokenize(sql)
+    except SqlglotError as error:
+        message = str(error).splitlines()[0]
+        hint = "close every quote, backtick and comment"
+        raise text.refused((0, 1), f"syntax error ({message})", hint, "SYNTAX_ERROR") from error
+    if not tokens:
+        raise text.refused(None, "no SQL", "write a SELECT statement", "SYNTAX_ERROR")
+    return Text(subject, sql, tokens)
+
+
+def parse_select(text: Text) -> exp.Query:
+    """The one query that the text consists of."""
+    _check_nesting(text)
+    try:
+        statements = [
+            s for s in RollviewSpark().parser().parse(list(text.tokens), text.sql) if s is not None
+        ]
+    except ParseError as error:
+        raise _syntax_error(text, error) from error
+    except RecursionError as error:
+        raise _too_deep(text, text.tokens[0]) from error
+    if len(statements) != 1:
+        semicolon = next((t for t in text.tokens if t.token_type == TokenType.SEMICOLON), None)
+        place = (semicolon.start, semicolon.end + 1) if semicolon else None
+        hint = "give one SELECT statement" if statements else "write a SELECT statement"
+        raise text.refused(place, f"{len(statements)} statements", hint, "SYNTAX_ERROR")
+    tree = statements[0]
+    if not isinstance(tree, exp.Query):
+        label = text.tokens[0].text.upper()
+        first = text.tokens[0]
+        hint = "a view is one SELECT statement"
+        raise text.refused((first.start, first.end + 1), label, hint, "SYNTAX_ERROR")
+    return _tidied(tree)
+
+
+def _check_nesting(text: Text) -> None:
+    depth = 0
+    for token in text.tokens:
+        depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
+        if depth > DEEPEST_NESTING:
+            raise _too_deep(text, token)
+
+
+def _too_deep(text: Text, token: Token) -> ViewRefused:
+    return text.refused(
+        (token.start, token.end + 1),
+        f"nesting deeper than {DEEPEST_NESTING}",
+        "split the expression or the view into several",
+        "EXCESSIVE_OPERATOR_NESTING",
+    )
+
+
+def _syntax_error(text: Text, error: ParseError) -> ViewRefused:
+    found = error.errors[0] if error.errors else {}
+    line, column = int(found.get("line") or 1), int(found.get("col") or 1)
+    end = sum(len(row) + 1 for row in text.sql.split("\n")[: line - 1]) + column
+    token = next((t for t in text.tokens if t.end + 1 >= end), text.tokens[-1])
+    label = f"syntax error near {token.text!r}"
+    description = str(found.get("description") or "").rstrip(".")
+    hint = f"the parser says: {description}" if description else "check the SQL before this place"
+    return text.refused((token.start, token.end + 1), label, hint, "SYNTAX_ERROR")
+
+
+def _tidied(tree: exp.Query) -> exp.Query:
+    """The tree with date units as words, and sums of intervals that print as one operand."""
+    for node in list(tree.find_all(exp.Anonymous, exp.Add)):
+        if isinstance(node, exp.Add):
+            pair = isinstance(node.this, (exp.Interval, exp.Add)) and isinstance(
+                node.expression, exp.Interval
+            )
+            if pair and isinstance(node.parent, exp.Binary):
+                node.replace(exp.Paren(this=node.copy()))
+        elif call_name(node) in DATE_UNIT_CALLS and len(node.expressions) == 3:
+            unit = node.expressions[0]
+            if isinstance(unit, exp.Column) and unit.sql().upper() in DATE_UNITS:
+                unit.replace(exp.Var(this=unit.name.upper()))
+    return tree
+
+
+def call_name(node: exp.Expr) -> str:
+    """The function's name in upper case; empty where the node is not a plain call."""
+    return node.name.upper() if isinstance(node, exp.Anonymous) else ""
+
+
+def sql_of(node: exp.Expr) -> str:
+    """The Spark SQL of a tree (X2)."""
+    sql = RollviewSpark().generate(node, identify=True, comments=False, normalize_functions="upper")
+    assert "${" not in sql, "limits.py lets no `${` through"
+    return sql
+
+
+def expression(sql: str) -> exp.Expr:
+    """A generated expression as a tree."""
+    return sqlglot.parse_one(sql, dialect=RollviewSpark)
+
+
+def quoted(name: str) -> str:
+    """The name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def column(table: str, name: str) -> exp.Column:
+    """`table`.`name`; without a table, just `name`."""
+    return exp.column(
+        exp.to_identifier(name, quoted=True),
+        table=exp.to_identifier(table, quoted=True) if table else None,
+    )
+
+
+def operand(node: exp.Expr) -> exp.Expr:
+    """The node, in parentheses where it could not stand as an operand."""
+    atoms = (exp.Column, exp.Literal, exp.Paren, exp.Anonymous, exp.Cast, exp.Case, exp.Null, exp.Boolean)
+    return node if isinstance(node, atoms) else exp.Paren(this=node)
+
+
+def cast_to(node: exp.Expr, spark_type: str) -> exp.Expr:
+    """CAST(node AS spark_type)."""
+    return exp.Cast(this=node, to=exp.DataType.build(spark_type, dialect=RollviewSpark))
