@@ -6,7 +6,7 @@ import json
 
 import ledger_rows as make
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rollview.errors import LedgerDamaged
@@ -14,6 +14,8 @@ from rollview.views.blocks import Definition
 from rollview.views.stored import from_json, to_json
 
 
+# Generating whole definitions is slow, checking them is not.
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.from_type(Definition))
 def test_s1_any_definition_comes_back(definition: Definition) -> None:
     assert from_json(json.loads(json.dumps(to_json(definition)))) == definition

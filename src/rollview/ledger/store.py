@@ -48,6 +48,9 @@ __all__ = [
 
 R = TypeVar("R")
 
+# Built once: capture asks it for every commit, and building it takes longer than running it.
+NEWEST = select(func.coalesce(func.max(tables.commits.c.csn), 0))
+
 
 class Ledger:
     """The durable state of one warehouse."""
@@ -136,7 +139,7 @@ class Ledger:
 
     def newest_csn(self) -> Csn:
         """The newest CSN; 0 if nothing was captured yet."""
-        return Csn(self._scalar(select(func.coalesce(func.max(tables.commits.c.csn), 0))))
+        return Csn(self._scalar(NEWEST))
 
     def add_commit(self, commit: Commit, changes: Sequence[CapturedChange]) -> None:
         """Add one transaction to the timeline (L16), with what it did to each relation."""
