@@ -40,20 +40,22 @@ def opened(warehouse: Path, url: str | None, create: bool) -> tuple[Transactions
 def _folder(warehouse: Path, create: bool) -> None:
     if warehouse.is_dir():
         return
-    if warehouse.exists():
-        raise ConfigError(f'warehouse "{warehouse}" is not a folder')
     if not create:
         raise _no_warehouse(warehouse, "there is no such folder")
     try:
         warehouse.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ConfigError(f'warehouse "{warehouse}" is not a folder') from None
     except OSError as error:
         raise _unusable(f'warehouse "{warehouse}" cannot be made', error) from error
 
 
 def _file_engine(warehouse: Path, create: bool) -> Engine:
     path = warehouse / LEDGER
+    # Asked before the ledger itself, which another process may be making just now.
+    logged = Path(f"{path}-wal").exists()
     if not path.exists():
-        if Path(f"{path}-wal").exists():  # SQLite would replay it into a new ledger
+        if logged:  # SQLite would replay it into a new ledger
             raise LedgerDamaged(f'ledger "{path}" is missing', f"{LEDGER}-wal is there", RESTORE)
         if not create:
             raise _no_warehouse(warehouse, f"it has no {LEDGER}")

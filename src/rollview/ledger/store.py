@@ -2,8 +2,7 @@
 
 L16  The timeline has no gaps: a commit gets the CSN after the newest, once.
 L17  A folder that a block or a step names is not in the trash; a folder that they cease to name is.
-L18  Dropping what is not there does nothing, so that a repeated drop is harmless; changing what is
-     not there raises.
+L18  Dropping what is not there does nothing; changing what is not there raises.
 Each method is atomic by itself and can be grouped with others (ledger/transactions.py). Safe to use
 from several threads. Knows nothing of Spark, and of rows only their number. Words: glossary.
 """
@@ -231,10 +230,10 @@ class Ledger:
     def drop_view(self, name: str) -> None:
         """Forget a view with its blocks, steps and subscribers (L17); its history stays."""
         with self._transactions.writing() as connection:
-            names = [block.name for block in self.blocks(name)]
-            folders = [block.folder for block in self.blocks(name)]
-            folders += [step.folder for block in names for step in self.steps(block)]
-            gone = tables.subscribers.c.view.in_([name, *names])
+            blocks = self.blocks(name)
+            folders = [block.folder for block in blocks]
+            folders += [step.folder for block in blocks for step in self.steps(block.name)]
+            gone = tables.subscribers.c.view.in_([name, *(block.name for block in blocks)])
             connection.execute(delete(tables.subscribers).where(gone))
             connection.execute(delete(tables.views).where(tables.views.c.name == name))
             for folder in folders:
