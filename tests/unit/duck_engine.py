@@ -1,0 +1,365 @@
+"""An in-memory warehouse on DuckDB: the product's pure calculus run for real, without Spark.
+
+D1  What is evaluated, and at which times, comes from rollview.calculus alone; this module binds leaves to rows,
+    as spark/evaluate.py and spark/rolled.py do, and keeps what the ledger would: frontiers, steps, fold times.
+The calculus is called through its modules, so that a sabotage of the product reaches the engine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+from sqlglot import exp
+
+from rollview.calculus import queries, rolled, rolling
+from rollview.calculus.terms import AsOf, Changes, Factor, Timed
+from rollview.changes import BUCKET, COUNT, STAMP, Change, Csn, Row
+from rollview.views.blocks import Block, Reduce, inputs, joins
+
+CONNECTION = duckdb.connect(":memory:", config={"threads": 1})
+"""One for all warehouses: opening one costs more than a whole history."""
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(map(quoted, names))
+
+
+def literal(value: object) -> str:
+    if value is None:
+        return "NULL"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+def values(rows: Iterable[Row]) -> str:
+    return ", ".join("(" + ", ".join(map(literal, row)) + ")" for row in rows)
+
+
+def duck_type(spark_type: str) -> str:
+    return exp.DataType.build(spark_type, dialect="spark").sql(dialect="duckdb")
+
+
+@dataclass
+class SourceTable:
+    """A relation known by its log of changes; readable at every time up to now."""
+
+    warehouse: Warehouse
+    name: str
+    columns: tuple[str, ...]
+    log: list[Change] = field(default_factory=list)
+
+    @property
+    def mark(self) -> Csn:
+        return self.warehouse.now
+
+    def changed(self, lo: Csn, hi: Csn) -> bool:
+        return any(lo < change.stamp <= hi for change in self.log)
+
+    def changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> str:
+        return (f"SELECT {listed(columns)}, {COUNT}, {STAMP} FROM {self.table}"
+                f" WHERE {STAMP} > {lo} AND {STAMP} <= {hi}")  # fmt: skip
+
+    def at(self, time: Csn, columns: Sequence[str]) -> str:
+        return f"SELECT {listed(columns)}, {COUNT} FROM {self.table} WHERE {STAMP} <= {time}"
+
+    def exact(self, time: Csn, columns: Sequence[str]) -> str:
+        return (f"SELECT {listed(columns)} FROM (SELECT {listed(self.columns)}, "
+                f"UNNEST(RANGE(CAST(SUM({COUNT}) AS BIGINT))) FROM ({self.at(time, self.columns)})"
+                f" GROUP BY {listed(self.columns)})")  # fmt: skip
+
+    @property
+    def table(self) -> str:
+        return quoted(f"{self.warehouse.prefix}{self.name}")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the ledger knows of a step: the stamps in it, and whether it takes rows away."""
+
+    lo: Csn
+    hi: Csn
+    taken: bool
+
+
+@dataclass
+class RolledTable:
+    """One block's folded rows and log. `cautious`: every step is said to take rows away."""
+
+    warehouse: Warehouse
+    name: str
+    block: Block
+    frontier: tuple[Csn, ...]
+    oldest: Csn
+    fold_times: list[Csn]
+    cautious: bool
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def mark(self) -> Csn:
+        return rolling.high_water_mark(self.frontier)
+
+    @property
+    def folded(self) -> str:
+        return quoted(f"{self.warehouse.prefix}{self.name}_folded")
+
+    @property
+    def log(self) -> str:
+        return quoted(f"{self.warehouse.prefix}{self.name}_log")
+
+    @property
+    def log_with_buckets(self) -> str:
+        return quoted(f"{self.warehouse.prefix}{self.name}_log_with_buckets")
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Keys and sums, as the log has them."""
+        return tuple(
+            c.name for c in (*queries.kept_keys(self.block), *queries.kept_sums(self.block))
+        )
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """What the folded rows have: plain rows, or a Reduce's keys, sums and count."""
+        return (*self.kept, COUNT) if isinstance(self.block, Reduce) else self.kept
+
+    @property
+    def bucket(self) -> str:
+        keys = queries.kept_keys(self.block)
+        count = len(self.fold_times)
+        return f"CAST(HASH({listed(k.name for k in keys)}) % {count} AS INT)" if keys else "0"
+
+    def create(self) -> None:
+        columns = (*queries.kept_keys(self.block), *queries.kept_sums(self.block))
+        kept = "".join(f"{quoted(c.name)} {duck_type(c.type)}, " for c in columns)
+        count = f"{COUNT} BIGINT" if isinstance(self.block, Reduce) else ""
+        run = self.warehouse.run
+        run(f"CREATE TABLE {self.folded} ({(kept + count).rstrip(', ')})")
+        run(f"CREATE TABLE {self.log} ({kept}{COUNT} BIGINT, {STAMP} BIGINT)")
+        run(f"CREATE VIEW {self.log_with_buckets} AS"
+            f" SELECT *, {self.bucket} AS {BUCKET} FROM {self.log}")  # fmt: skip
+
+    # --- reading
+
+    def pinned(self, time: Csn, hi: Csn | None = None) -> tuple[rolled.Window, bool]:
+        """The window that leads to `time`, and whether steps in it (or up to `hi`) take rows away."""
+        assert self.oldest <= time <= (time if hi is None else hi) <= self.mark, (
+            "outside what is kept"
+        )
+        span = rolled.window(self.fold_times, time)
+        steps = [] if span.empty else self.steps_in(*span.span)
+        later = [] if hi is None else self.steps_in(time, hi)
+        taken = any(s.taken or self.cautious for s in (*steps, *later))
+        return (span if steps else rolled.Window(())), taken
+
+    def steps_in(self, lo: Csn, hi: Csn) -> list[Step]:
+        return [s for s in self.steps if s.hi > lo and s.lo <= hi]
+
+    def sql(self, tree: exp.Query) -> str:
+        tables = {rolled.FOLDED: self.folded, rolled.LOG: self.log_with_buckets}
+        for leaf in tree.find_all(exp.Table):
+            name = tables[leaf.name].strip('"')
+            leaf.set("this", exp.to_identifier(name, quoted=True))
+        return tree.sql(dialect="duckdb")
+
+    def visible(self, time: Csn) -> str:
+        return self.sql(rolled.visible(self.block, *self.pinned(time)))
+
+    def state(self, time: Csn) -> str:
+        return self.sql(rolled.state(self.block, *self.pinned(time)))
+
+    def signed_state(self, time: Csn) -> str:
+        return self.sql(rolled.signed_state(self.block, self.pinned(time)[0]))
+
+    def exact(self, time: Csn, columns: Sequence[str]) -> str:
+        return f"SELECT {listed(columns)} FROM ({self.visible(time)})"
+
+    def at(self, time: Csn, columns: Sequence[str]) -> str:
+        span, taken = self.pinned(time)
+        if isinstance(self.block, Reduce):
+            tree = rolled.state(self.block, span, taken)
+        else:
+            tree = rolled.signed_state(self.block, span)
+        return (
+            f"SELECT {listed(columns)}, {COUNT} FROM ({self.sql(rolled.shown(self.block, tree))})"
+        )
+
+    def changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> str:
+        tree = rolled.row_changes(self.block, lo, hi, *self.pinned(lo, hi))
+        return f"SELECT {listed(columns)}, {COUNT}, {STAMP} FROM ({self.sql(tree)})"
+
+    def changed(self, lo: Csn, hi: Csn) -> bool:
+        return bool(self.steps_in(lo, hi))
+
+    # --- writing
+
+    def append(self, rows: str, leaves: str = "") -> None:
+        """Add the rows of a query to the log, as one step."""
+        columns = f"{listed((*self.kept, COUNT, STAMP))}"
+        added = self.warehouse.run(
+            f"INSERT INTO {self.log} ({columns}) {leaves} SELECT {columns} FROM ({rows})"
+            f" RETURNING {STAMP}, {COUNT}"
+        )
+        if added:
+            stamps = [Csn(stamp) for stamp, _ in added]
+            self.steps.append(Step(min(stamps), max(stamps), any(count < 0 for _, count in added)))
+
+    def fold(self, to: Csn, bucket: int | None = None) -> None:
+        """Replace the folded rows (of one bucket) by those as of `to`."""
+        buckets = range(len(self.fold_times)) if bucket is None else [bucket]
+        which = f"{self.bucket} IN ({', '.join(map(str, buckets))})"
+        rows = self.state(to) if isinstance(self.block, Reduce) else self.visible(to)
+        fresh = quoted(f"{self.warehouse.prefix}fresh")
+        run = self.warehouse.run
+        run(f"CREATE TABLE {fresh} AS SELECT {listed(self.stored)} FROM ({rows}) WHERE {which}")
+        run(f"DELETE FROM {self.folded} WHERE {which}")
+        run(f"INSERT INTO {self.folded} ({listed(self.stored)}) FROM {fresh}")
+        run(f"DROP TABLE {fresh}")
+        for b in buckets:
+            self.fold_times[b] = to
+
+
+@dataclass
+class Leaves:
+    """The leaves that a tree asked for, each under a name of its own."""
+
+    wanted: dict[tuple[Factor, str, tuple[str, ...]], str] = field(default_factory=dict)
+
+    def name(self, factor: Factor, relation: str, columns: tuple[str, ...]) -> str:
+        return self.wanted.setdefault((factor, relation, columns), f"leaf_{len(self.wanted)}")
+
+
+class Warehouse:
+    """Source tables and blocks on one clock; a context manager, since it drops its tables."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        Warehouse.made += 1
+        self.prefix = f"w{Warehouse.made}_"
+        self.now = Csn(0)
+        self.relations: dict[str, SourceTable | RolledTable] = {}
+
+    def __enter__(self) -> Warehouse:
+        self.run("BEGIN")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        CONNECTION.execute("ROLLBACK")
+
+    def run(self, sql: str) -> list[Row]:
+        return CONNECTION.execute(sql).fetchall()
+
+    # --- sources
+
+    def add_source(self, name: str, columns: Mapping[str, str]) -> None:
+        table = SourceTable(self, name, tuple(columns))
+        kinds = "".join(f"{quoted(c)} {duck_type(kind)}, " for c, kind in columns.items())
+        self.run(f"CREATE TABLE {table.table} ({kinds}{COUNT} BIGINT, {STAMP} BIGINT)")
+        self.relations[name] = table
+
+    def commit(self, changes: Mapping[str, Sequence[tuple[int, Row]]]) -> Csn:
+        """One source transaction: (count, row) by source table."""
+        self.now = Csn(self.now + 1)
+        for name, counted in changes.items():
+            table = self.relations[name]
+            assert isinstance(table, SourceTable), f"{name} is a source table"
+            if counted:
+                table.log += [Change(self.now, count, row) for count, row in counted]
+                rows = values((*row, count, self.now) for count, row in counted)
+                self.run(f"INSERT INTO {table.table} VALUES {rows}")
+        return self.now
+
+    # --- blocks
+
+    def build(
+        self, name: str, block: Block, at: Csn, buckets: int = 1, cautious: bool = False
+    ) -> RolledTable:
+        """A block whose folded rows are its inputs' rows as of `at`."""
+        frontier = (at,) * len(inputs(block))
+        table = RolledTable(self, name, block, frontier, at, [at] * buckets, cautious)
+        self.relations[name] = table
+        table.create()
+        leaves = Leaves()
+        states = [queries.state_query(join, at, leaves.name) for join in joins(block)]
+        tree = queries.summarised(block, queries.union_all(states))
+        bound = self.bound(leaves, exact=True)
+        self.run(f"INSERT INTO {table.folded} ({listed(table.stored)}) {bound}"
+                 f" SELECT {listed(table.stored)} FROM ({tree.sql(dialect='duckdb')})")  # fmt: skip
+        return table
+
+    def rolled(self, name: str) -> RolledTable:
+        table = self.relations[name]
+        assert isinstance(table, RolledTable), f"{name} is a block"
+        return table
+
+    def step(self, name: str, targets: Sequence[tuple[int, Csn]]) -> None:
+        """Take inputs (by position among all inputs of the block) to their times, in one query."""
+        table = self.rolled(name)
+        leaves, terms, frontier = Leaves(), [], ()
+        for join in joins(table.block):
+            first, end = len(frontier), len(frontier) + len(join.inputs)
+            part = table.frontier[first:end]
+            mine = [(k - first, to) for k, to in targets if first <= k < end]
+            plan = rolling.advances(part, mine, self.changed(part, join.inputs, mine))
+            for advance in plan:
+                if advance.term is not None:
+                    terms.append(queries.term_query(join, advance.term, leaves.name))
+                part = rolling.advanced(part, advance.input, advance.to)
+            frontier += part
+        if terms:
+            tree = queries.summarised(table.block, queries.union_all(terms))
+            table.append(tree.sql(dialect="duckdb"), self.bound(leaves))
+        table.frontier = frontier
+
+    def changed(self, frontier, read, targets) -> list[bool]:
+        """Per target: whether its input changed on the way there."""
+        at, answers = list(frontier), []
+        for k, to in targets:
+            answers.append(to > at[k] and self.relations[read[k].relation].changed(at[k], to))
+            at[k] = max(at[k], to)
+        return answers
+
+    def bound(self, leaves: Leaves, exact: bool = False) -> str:
+        """The leaves as the WITH clause of the query that names them."""
+        parts = []
+        for (factor, name, columns), leaf in leaves.wanted.items():
+            relation = self.relations[name]
+            rows = (
+                f"SELECT *, CAST(1 AS BIGINT) AS {COUNT} FROM ({relation.exact(factor.at, columns)})"
+                if exact
+                else rows_of(relation, factor, columns)
+            )
+            parts.append(f"{quoted(leaf)} AS MATERIALIZED ({rows})")
+        return f"WITH {', '.join(parts)}"
+
+    # --- what users see
+
+    def visible(self, name: str, time: Csn) -> Counter[Row]:
+        columns = [c.name for c in self.rolled(name).block.columns]
+        return Counter(
+            self.run(f"SELECT {listed(columns)} FROM ({self.rolled(name).visible(time)})")
+        )
+
+    def changes(self, name: str, lo: Csn, hi: Csn) -> list[Change]:
+        """The visible changes of a block in (lo, hi]."""
+        columns = [c.name for c in self.rolled(name).block.columns]
+        rows = self.run(self.rolled(name).changes(lo, hi, columns))
+        return [Change(Csn(stamp), count, tuple(row)) for *row, count, stamp in rows]
+
+
+def rows_of(relation: SourceTable | RolledTable, factor: Factor, columns: Sequence[str]) -> str:
+    """The rows of a factor: the columns, the count and, where the factor is timed, the stamp."""
+    match factor:
+        case Changes(_, lo, hi):
+            return relation.changes(lo, hi, columns)
+        case AsOf(_, at):
+            return relation.at(at, columns)
+        case Timed(_, lo, at):
+            old = f"SELECT *, CAST(0 AS BIGINT) AS {STAMP} FROM ({relation.at(lo, columns)})"
+            return f"{old} UNION ALL BY NAME {relation.changes(lo, at, columns)}"
