@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from urllib.parse import unquote
 
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
@@ -182,9 +184,27 @@ def sweep(ledger: Ledger, warehouse: Path, grace_seconds: float = GRACE_SECONDS)
         if (now - since).total_seconds() >= grace_seconds:
             failpoint(Failpoint.SWEEP_BEFORE_DELETE)
             _delete(warehouse, folder)
+            failpoint(Failpoint.SWEEP_AFTER_DELETE)
             ledger.forget_trash(folder)
             swept += 1
     return swept
+
+
+def sweep_folded(table: Path, grace_seconds: float = GRACE_SECONDS) -> int:
+    """Delete files that folds of this table replaced longer ago than the grace time; how many.
+
+    The table is rollview's own and read only at versions that the ledger pins, so that its log tells all.
+    """
+    limit, gone = time.time() - grace_seconds, 0
+    for commit in (table / "_delta_log").glob("*.json"):
+        if commit.stat().st_mtime <= limit:
+            for line in commit.read_text(encoding="utf-8").splitlines():
+                removed = json.loads(line).get("remove")
+                file = table / unquote(removed["path"]) if removed else None
+                if file is not None and file.is_file() and file.resolve().is_relative_to(table):
+                    file.unlink()
+                    gone += 1
+    return gone
 
 
 def _delete(warehouse: Path, folder: str) -> None:

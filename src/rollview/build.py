@@ -104,6 +104,7 @@ def _fill(
     else:
         rows = _in_pieces(relations, table, at, pieces, progress)
     folded = table.write_folded(rows, _next_txn(table), None, buckets)
+    failpoint(Failpoint.BUILD_AFTER_WRITE)
     shutil.rmtree(_staging(table, at), ignore_errors=True)
     progress(pieces, pieces, name)
     return folded, buckets
@@ -158,6 +159,7 @@ def _in_pieces(
             attempt = staging / f"attempt-{number}"
             _rows(relations, table.block, at, (number, pieces)).write.mode("overwrite").parquet(
                 str(attempt))  # fmt: skip
+            failpoint(Failpoint.BUILD_BEFORE_RENAME)
             attempt.rename(done)
             failpoint(Failpoint.BUILD_AFTER_PIECE)
         progress(number + 1, pieces + 1, table.name)

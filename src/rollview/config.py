@@ -17,7 +17,7 @@ from rollview.errors import ConfigError
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 PROJECT_FILE = "rollview.toml"
@@ -85,7 +85,8 @@ def read_project(folder: Path) -> Project:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        return text
     except FileNotFoundError:
         raise ConfigError(f'"{path.parent}" is not a rollview project',
                           f"there is no {path.name} in it", "rollview init makes one") from None  # fmt: skip

@@ -7,6 +7,7 @@ V2  A new view is registered with the CSN it is built at; if the build is interr
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -18,12 +19,13 @@ from rollview.config import seconds_of
 from rollview.errors import ConfigError, RollviewError, ViewRefused
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import BlockRow, Ledger, ViewRow
-from rollview.refresh import POLICIES, RefreshReport, refresh_view
+from rollview.refresh import POLICIES, RefreshReport, check_reach, refresh_view
 from rollview.spark.evaluate import bound
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import empty_rows, quoted
 from rollview.views.blocks import Definition, inputs
 from rollview.views.parse import parse_view, relation_identifier
+from rollview.views.statements import view_name
 
 OPTIONS = {
     "policy": f"how it is refreshed: {', '.join(POLICIES)}",
@@ -106,18 +108,20 @@ def create(
     progress: Progress,
 ) -> RefreshReport:
     """Register a view and build it as of `at` (V2)."""
-    ledger = relations.ledger
+    ledger, name = relations.ledger, view_name(name)
     if ledger.view(name) is not None:
         raise ConfigError(f'view "{name}" exists already',
                           hint="CREATE OR REPLACE, IF NOT EXISTS, or another name")  # fmt: skip
     wanted = checked_options(options)
     definition = parsed(relations, name, sql)
+    folder = f"{name}-{uuid.uuid4().hex[:8]}"  # a name that is used again gets a folder of its own
     view = ViewRow(name, sql, definition, wanted, "building", "", datetime.now(timezone.utc), None)
     blocks = [
-        BlockRow(definition.block_name(k), name, k, f"views/{name}/{k}", (at,) * len(inputs(block)),
+        BlockRow(definition.block_name(k), name, k, f"views/{folder}/{k}", (at,) * len(inputs(block)),
                  at, None, (at,), 0, 0)
         for k, block in enumerate(definition.blocks)
     ]  # fmt: skip
+    check_reach(relations, definition, at)
     failpoint(Failpoint.CREATE_BEFORE_REGISTER)
     with ledger.atomic():
         ledger.add_view(view, blocks)
@@ -141,6 +145,7 @@ def drop(ledger: Ledger, name: str) -> None:
     if readers:
         raise ConfigError(f'view "{name}" cannot be dropped', f'view "{readers[0]}" reads it',
                           f'drop "{readers[0]}" first')  # fmt: skip
+    failpoint(Failpoint.DROP_BEFORE_COMMIT)
     with ledger.atomic():
         for intent in ledger.intents():
             if intent.subject == name or intent.subject.startswith(f"{name}#"):
@@ -154,4 +159,7 @@ def alter(ledger: Ledger, name: str, options: Mapping[str, Any]) -> None:
     view = ledger.view(name)
     if view is None:
         raise ConfigError(f'there is no view "{name}"', hint="rollview status lists the views")
-    ledger.set_view(name, options={**view.options, **checked_options(options)})
+    wanted = checked_options(options)
+    failpoint(Failpoint.ALTER_BEFORE_COMMIT)
+    ledger.set_view(name, options={**view.options, **wanted})
+    failpoint(Failpoint.ALTER_AFTER_COMMIT)

@@ -1,7 +1,8 @@
 """Named places where a test can make rollview crash: one before and one after every durable write.
 
-F1  Off unless ROLLVIEW_FAILPOINTS is set, e.g. "step.after_write=kill;fold.after_commit=raise": then the named
-    point kills the process with SIGKILL, raises Crash, or fails with a full disk (enospc).
+F1  Off unless ROLLVIEW_FAILPOINTS is set, e.g. "step.after_write=kill;fold.after_commit=raise@2": then the named
+    point kills the process with SIGKILL, raises Crash, or fails with a full disk (enospc): at the first, or at
+    the n-th time since the variable was set to this.
 F2  The points are an Enum, so that the fault tests go through all of them and none is forgotten.
 """
 
@@ -10,25 +11,36 @@ from __future__ import annotations
 import errno
 import os
 import signal
+from collections import Counter
 from enum import Enum
 
 
 class Failpoint(Enum):
     """Every place where a crash is tried."""
 
+    LEDGER_BEFORE_LINK = "ledger.before_link"
+    LEDGER_AFTER_LINK = "ledger.after_link"
     CAPTURE_BEFORE_COMMIT = "capture.before_commit"
     CAPTURE_AFTER_COMMIT = "capture.after_commit"
     SOURCE_BEFORE_COMMIT = "source.before_commit"
     SOURCE_AFTER_COMMIT = "source.after_commit"
+    SOURCE_BEFORE_DROP = "source.before_drop"
+    SOURCE_AFTER_DROP = "source.after_drop"
     CREATE_BEFORE_REGISTER = "create.before_register"
     CREATE_AFTER_REGISTER = "create.after_register"
     BUILD_BEFORE_PIECE = "build.before_piece"
+    BUILD_BEFORE_RENAME = "build.before_rename"
     BUILD_AFTER_PIECE = "build.after_piece"
+    BUILD_AFTER_WRITE = "build.after_write"
     BUILD_BEFORE_COMMIT = "build.before_commit"
     BUILD_AFTER_COMMIT = "build.after_commit"
     STEP_AFTER_INTENT = "step.after_intent"
     STEP_AFTER_WRITE = "step.after_write"
     STEP_AFTER_COMMIT = "step.after_commit"
+    REFRESH_BEFORE_HISTORY = "refresh.before_history"
+    REFRESH_AFTER_HISTORY = "refresh.after_history"
+    REFRESH_BEFORE_STOP = "refresh.before_stop"
+    REFRESH_AFTER_STOP = "refresh.after_stop"
     APPLY_BEFORE_COMMIT = "apply.before_commit"
     APPLY_AFTER_COMMIT = "apply.after_commit"
     FOLD_AFTER_INTENT = "fold.after_intent"
@@ -37,11 +49,20 @@ class Failpoint(Enum):
     FORGET_BEFORE_COMMIT = "forget.before_commit"
     FORGET_AFTER_COMMIT = "forget.after_commit"
     SWEEP_BEFORE_DELETE = "sweep.before_delete"
+    SWEEP_AFTER_DELETE = "sweep.after_delete"
+    RECOVER_BEFORE_COMMIT = "recover.before_commit"
+    RECOVER_AFTER_COMMIT = "recover.after_commit"
+    ALTER_BEFORE_COMMIT = "alter.before_commit"
+    ALTER_AFTER_COMMIT = "alter.after_commit"
+    DROP_BEFORE_COMMIT = "drop.before_commit"
     DROP_AFTER_COMMIT = "drop.after_commit"
 
 
 class Crash(BaseException):
     """Raised by a failpoint: nothing in the product catches it, as nothing survives a kill."""
+
+
+_reached: Counter[tuple[str, Failpoint]] = Counter()
 
 
 def failpoint(point: Failpoint) -> None:
@@ -52,7 +73,10 @@ def failpoint(point: Failpoint) -> None:
     for entry in wanted.split(";"):
         name, _, action = entry.partition("=")
         if name == point.value:
-            _crash(point, action)
+            action, _, turn = action.partition("@")
+            _reached[wanted, point] += 1
+            if _reached[wanted, point] == int(turn or 1):
+                _crash(point, action)
 
 
 def _crash(point: Failpoint, action: str) -> None:

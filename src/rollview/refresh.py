@@ -23,7 +23,7 @@ from rollview.ledger.store import Refresh, ViewRow
 from rollview.propagate import PropagateReport, propagate
 from rollview.spark.evaluate import jobs_of
 from rollview.spark.relations import Relations
-from rollview.views.blocks import Reduce, inputs, joins
+from rollview.views.blocks import Definition, Reduce, inputs, joins
 
 POLICIES = ("auto", "incremental", "incremental_strict", "full")
 
@@ -81,6 +81,8 @@ def _refresh(
         return _recompute(relations, view, to, "asked for", progress)
     if to <= mark:
         applying.apply(relations.ledger, view.name, to)
+        if to == relations.ledger.newest_csn():
+            relations.ledger.set_view(view.name, state="ready", reason="")
         return RefreshReport(
             view.name, "NO_OP", "the view delta reaches that time already", to, 0, 0
         )
@@ -191,6 +193,7 @@ def _recompute(
             f"its view delta reaches {mark} already",
             f"roll it there without full, or recompute at {mark} or later",
         )
+    check_reach(relations, view.definition, to)
     _upstream(relations, view, to)
     relations.ledger.begin("build", view.name, {"at": to})
     _build(relations, view, to, progress)
@@ -198,6 +201,19 @@ def _recompute(
     return RefreshReport(
         view.name, "COMPLETE_RECOMPUTE", reason, to, 0, rows, details=details or {}
     )
+
+
+def check_reach(relations: Relations, definition: Definition, to: Csn) -> None:
+    """Raise if a source table cannot be read as of `to` with the columns that the view reads."""
+    for number, block in enumerate(definition.blocks):
+        row = relations.ledger.block(definition.block_name(number))
+        for k, i in enumerate(inputs(block)):
+            table = relations.ledger.relation(i.relation)
+            if table is not None:
+                start = Csn(max(table.base_csn, row.frontier[k] if row else 0))
+                problem = relations.reach(i.relation, i.columns, start, to).problem
+                if problem is not None:
+                    raise problem
 
 
 def _upstream(relations: Relations, view: ViewRow, to: Csn) -> None:
@@ -214,7 +230,9 @@ def _upstream(relations: Relations, view: ViewRow, to: Csn) -> None:
 def resume_build(relations: Relations, view: ViewRow, to: Csn, progress: Progress) -> RefreshReport:
     """Finish a build that was begun, as of its own CSN, then go on to `to`."""
     begun = [i for i in relations.ledger.intents("build") if i.subject == view.name]
-    at = Csn(int(begun[0].payload["at"] or to))
+    mark = high_water_mark(applying.face(relations.ledger, view.name).frontier)
+    recorded = begun[0].payload["at"]
+    at = Csn(int(recorded)) if recorded is not None else Csn(max(to, mark))
     _upstream(relations, view, at)
     _build(relations, view, at, progress)
     ready = relations.ledger.view(view.name)

@@ -233,7 +233,7 @@ class Warehouse:
 
     def fold(self, view: str, to: Time = None) -> FoldReport:
         """Work the log into the stored rows, then clean up what is past the view's `keep`."""
-        from rollview.apply import fold, forget, sweep
+        from rollview.apply import fold, forget, sweep, sweep_folded
 
         self.write()
         row = self.view(view)
@@ -241,6 +241,8 @@ class Warehouse:
         report = fold(self.relations, row, Csn(limit or 0))
         forget(self.relations, row)
         sweep(self.ledger, self.path)
+        for block in self.ledger.blocks(view):
+            sweep_folded(self.path / block.folder / "folded")
         return report
 
     def refresh(
@@ -256,12 +258,12 @@ class Warehouse:
         at = csn_of(self.ledger, to)
         reports = {
             row.name: refresh_view(self.relations, row, at, full, self.progress)
-            for row in self._upstream_first(rows)
+            for row in self.upstream_first(rows)
         }
         done = [reports[row.name] for row in rows]
         return done[0] if isinstance(view, str) else done
 
-    def _upstream_first(self, rows: Sequence[ViewRow]) -> list[ViewRow]:
+    def upstream_first(self, rows: Sequence[ViewRow]) -> list[ViewRow]:
         """Views after those that they read."""
         by_name, ordered = {r.name: r for r in rows}, dict[str, ViewRow]()
 

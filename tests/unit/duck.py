@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 import sqlglot
+from sqlglot import exp
 
 from rollview.errors import ConfigError
 from rollview.views.blocks import Block, Definition, Join, Reduce
@@ -30,8 +31,16 @@ FROM_DUCK = {v: k for k, v in TO_DUCK.items()} | {"HUGEINT": "bigint", "\"NULL\"
 
 
 def duck_sql(sql: str) -> str:
-    """Spark SQL as DuckDB SQL."""
-    return sqlglot.transpile(sql, read="spark", write="duckdb")[0]
+    """Spark SQL as DuckDB SQL; DuckDB's COUNT takes one argument, and its COUNT_IF may be NULL."""
+    tree = sqlglot.parse_one(sql, dialect="spark")
+    for count in list(tree.find_all(exp.Count)):
+        if count.expressions:
+            columns = [count.this, *count.expressions]
+            null = exp.or_(*(exp.Is(this=c.copy(), expression=exp.null()) for c in columns))
+            count.replace(exp.Count(this=exp.Case().when(null, exp.null()).else_("1")))
+    for count_if in list(tree.find_all(exp.CountIf)):
+        count_if.replace(exp.Count(this=exp.Case().when(count_if.this.copy(), "1")))
+    return tree.sql(dialect="duckdb")
 
 
 def spark_type(duck: str) -> str:
@@ -50,7 +59,7 @@ def duck_type(spark: str) -> str:
 
 
 def _nested(spark: str) -> str:
-    return sqlglot.exp.DataType.build(spark, dialect="spark").sql("duckdb")
+    return exp.DataType.build(spark, dialect="spark").sql("duckdb")
 
 
 class Duck:
@@ -136,7 +145,7 @@ def block_sql(block: Block) -> str:
 
 
 def bag(rows: Iterable[Sequence[Any]]) -> Counter[tuple[Any, ...]]:
-    """Rows as a bag, numbers comparable to 9 digits."""
+    """Rows as a bag, numbers comparable to 6 digits: DuckDB's AVG of decimals is a double."""
     return Counter(tuple(_comparable(v) for v in row) for row in rows)
 
 
@@ -147,7 +156,7 @@ def _comparable(value: Any) -> Any:
         number = float(value)
         if math.isnan(number):
             return "NaN"
-        return number if math.isinf(number) else float(f"{number:.9g}") + 0.0
+        return number if math.isinf(number) else float(f"{number:.6g}") + 0.0
     if isinstance(value, (list, dict)):
         return repr(value)
     return value

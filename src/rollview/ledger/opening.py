@@ -17,6 +17,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from rollview.errors import ConfigError, LedgerDamaged, WarehouseError
+from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger import schema
 from rollview.ledger.engine import RESTORE, explained, label, postgres_engine, sqlite_engine
 from rollview.ledger.lock import FileLock, SessionLock, held_here
@@ -88,10 +89,12 @@ def _make_file(path: Path) -> None:
 
 
 def _link(made: Path, path: Path) -> None:
+    failpoint(Failpoint.LEDGER_BEFORE_LINK)
     try:
         os.link(made, path)
     except FileExistsError:
         return  # another process was faster, and its ledger is as good
+    failpoint(Failpoint.LEDGER_AFTER_LINK)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

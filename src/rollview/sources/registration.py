@@ -79,4 +79,6 @@ def drop_source(ledger: Ledger, name: str) -> None:
                     raise ConfigError(f'source "{name}" cannot be dropped',
                                       f'view "{view.name}" reads "{i.relation}"',
                                       f'drop view "{view.name}" first')  # fmt: skip
+    failpoint(Failpoint.SOURCE_BEFORE_DROP)
     ledger.drop_source(name)
+    failpoint(Failpoint.SOURCE_AFTER_DROP)

@@ -208,7 +208,9 @@ class RolledTable:
         )
         if buckets > 1:
             writer = writer.partitionBy(BUCKET)
-        if bucket is not None:
+        if bucket is None:
+            writer = writer.option("overwriteSchema", "true")  # the number of buckets may change
+        else:
             writer = writer.option("replaceWhere", f"{BUCKET} = {bucket}")
         writer.save(str(path))
         version = newest_version(str(path))

@@ -24,6 +24,8 @@ RESULTS = {
 SAFETY = {
     "spark.sql.runSQLOnFiles": "false",  # no text.`/etc/passwd`
     "spark.sql.variable.substitute": "false",  # no ${env:SECRET} inside literals
+}
+DOORS = {
     "spark.ui.enabled": "false",  # the UI has no login
     "spark.driver.host": "127.0.0.1",  # loopback only
     "spark.driver.bindAddress": "127.0.0.1",
@@ -49,13 +51,11 @@ SPEED = {
 def make_session(
     settings: Mapping[str, str] | None = None, master: str | None = None
 ) -> SparkSession:
-    """A session with rollview's settings; `settings` and `master` win over them, but for safety."""
+    """A session with rollview's settings; `settings` win over those for speed and for open doors."""
     active = SparkSession.getActiveSession()
     if active is not None:
         return adopt_session(active)
-    wanted = {**DELTA_LAKE, **SPEED, **(settings or {}), **RESULTS}
-    for key, value in SAFETY.items():
-        wanted.setdefault(key, value)
+    wanted = {**DELTA_LAKE, **SPEED, **DOORS, **(settings or {}), **RESULTS, **SAFETY}
     wanted["spark.jars"] = ",".join([*map(str, jar_paths()), *_extra_jars(settings)])
     builder = SparkSession.builder.appName("rollview").master(master or _default_master())
     for key, value in wanted.items():

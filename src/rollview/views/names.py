@@ -102,15 +102,14 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 def visible_ctes(query: exp.Expr) -> list[exp.CTE]:
     """All WITH queries that `query` may read, in an order in which each reads earlier ones only."""
     groups: list[list[exp.CTE]] = []
-    node: exp.Expr | None = query.parent
     child = query
-    while node is not None:
+    while (node := child.parent) is not None:
         with_ = node.args.get("with_") if isinstance(node, exp.Query) else None
         if with_ is not None and with_ is not child:
             groups.append(list(with_.expressions))
         elif isinstance(node, exp.With):
             groups.append(node.expressions[: _position(node.expressions, child)])
-        node, child = node.parent, node
+        child = node
     return [cte for group in reversed(groups) for cte in group]
 
 

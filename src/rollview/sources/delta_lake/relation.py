@@ -14,7 +14,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.changes import COUNT, Csn
-from rollview.errors import SchemaChanged
+from rollview.errors import SchemaChanged, TimeNotReached
 from rollview.ledger.store import BaseRelation, Ledger, SchemaEpoch
 from rollview.sources.delta_lake import read
 
@@ -29,10 +29,8 @@ class DeltaLakeTable:
     @property
     def mark(self) -> Csn:
         """Captured up to here: the newest CSN, for a table that has not stopped."""
-        if self.row.stopped is None:
-            return self.ledger.newest_csn()
-        last = self.ledger.last_change(self.name, self.ledger.newest_csn())
-        return last.csn if last else self.row.base_csn
+        newest = self.ledger.newest_csn()
+        return newest if self.row.stopped is None else Csn(self.row.properties["stopped_csn"])
 
     @property
     def oldest(self) -> Csn:
@@ -47,6 +45,7 @@ class DeltaLakeTable:
 
     def at(self, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The table as of `time`: the newest version, patched, or an old one, whichever is cheaper."""
+        self._check(time)
         limit = self._schema_limit(time, columns)
         later = self.ledger.changes_of(self.name, time, self.ledger.newest_csn())
         if limit is not None:
@@ -58,12 +57,21 @@ class DeltaLakeTable:
 
     def exact(self, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The table as of `time` as plain rows."""
+        self._check(time)
         newest = self.ledger.newest_csn()
         version = self.version_at(time)
         if not self.ledger.changed_rows(self.name, time, newest):
             limit = self._schema_limit(time, columns)
             version = self.row.position if limit is None else min(limit, self.row.position)
         return read.as_of(self.spark, self._known_at(time), version, columns).drop(COUNT)
+
+    def _check(self, time: Csn) -> None:
+        if time < self.oldest:
+            raise TimeNotReached(
+                f'table "{self.name}" cannot be read at {time}: it was registered at {self.oldest}',
+                f"readable times: {self.oldest} to {self.mark}",
+                "name a time in that range",
+            )
 
     def version_at(self, time: Csn) -> int:
         """The table version at `time` (D1)."""

@@ -1,0 +1,174 @@
+"""rollview run: round after round of capture, refresh, fold and clean-up, until it is told to stop.
+
+Q1  A round brings every view to the newest transaction that was captured at its beginning: one time for all.
+Q2  A view that fails does not stop the others; it is tried again later, each time after a longer wait.
+Q3  SIGINT and SIGTERM end the run after the current round; a second one ends it at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+import click
+
+from rollview.changes import Csn
+from rollview.cli.place import Place, found_project, opened, place_options
+from rollview.cli.printing import counted, json_option, moment, note, plain, say
+from rollview.config import seconds_of
+from rollview.errors import ConfigError, RollviewError
+from rollview.ledger.store import ViewRow
+from rollview.warehouse import Warehouse
+
+EVERY = "30 seconds"
+LONGEST_WAIT = 3600.0
+
+
+@dataclass(slots=True)
+class Round:
+    """What one round did."""
+
+    started_at: datetime
+    csn: Csn
+    commits: int
+    refreshed: list[Any] = field(default_factory=list)
+    folded: list[str] = field(default_factory=list)
+    problems: list[RollviewError] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Patience:
+    """When a view that failed is tried again (Q2)."""
+
+    every: float
+    failures: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def due(self, view: str) -> bool:
+        """Whether it may be tried now."""
+        return time.monotonic() >= self.failures.get(view, (0, 0.0))[1]
+
+    def failed(self, view: str) -> None:
+        """Wait twice as long as the last time."""
+        count = self.failures.get(view, (0, 0.0))[0] + 1
+        wait = min(LONGEST_WAIT, self.every * 2**count)
+        self.failures[view] = (count, time.monotonic() + wait)
+
+    def worked(self, view: str) -> None:
+        """Forget its failures."""
+        self.failures.pop(view, None)
+
+
+@click.command()
+@click.option(
+    "--every", metavar="DURATION", help='How often, such as "30 seconds"; else by rollview.toml.'
+)
+@click.option("--once", is_flag=True, help="One round, then stop; exit code 5 if a view failed.")
+@json_option
+@place_options()
+@click.pass_context
+def run(ctx: click.Context, every: str | None, once: bool, as_json: bool) -> None:
+    """Keep every view up to date, round after round, until stopped.
+
+    A round captures, refreshes, folds where that pays, and cleans up; it prints one line. Stops cleanly on Ctrl-C or
+    SIGTERM. While it runs it is the one writer of the warehouse; reading goes on. JSON: one line for each round.
+
+    \b
+    Example:
+      rollview run --every "5 minutes"
+    """
+    place = ctx.ensure_object(Place)
+    pause = seconds_of(every or found_project(place).run.get("every", EVERY), "every")
+    if pause <= 0:
+        raise ConfigError(f'setting "every" cannot be "{every}"', hint="it must be above 0")
+    patience = Patience(pause)
+    with opened(place, create=True, spark=True) as wh, stopping() as stopped:
+        wh.write()
+        while True:
+            done = one_round(wh, patience)
+            _print_round(done, as_json)
+            if once or stopped.wait(max(0.0, pause - done.seconds)):
+                break
+    if once and done.problems:
+        ctx.exit(5)
+    if not once:
+        note("stopped; every view stays at its time")
+
+
+def one_round(wh: Warehouse, patience: Patience) -> Round:
+    """Capture, then refresh, fold and clean up each view (Q1, Q2)."""
+    clock = time.monotonic()
+    captured = wh.capture()
+    done = Round(datetime.now(timezone.utc), captured.csn, captured.commits)
+    done.problems += captured.problems
+    for row in wh.upstream_first(wh.ledger.views()):
+        if not patience.due(row.name):
+            done.waiting.append(row.name)
+            continue
+        try:
+            _bring(wh, row, done)
+            patience.worked(row.name)
+        except RollviewError as error:
+            done.problems.append(error)
+            patience.failed(row.name)
+    done.seconds = time.monotonic() - clock
+    return done
+
+
+def _bring(wh: Warehouse, row: ViewRow, done: Round) -> None:
+    from rollview.apply import folds_pay, forget, sweep
+
+    if row.state != "ready" or row.view_time is None or row.view_time < done.csn:
+        done.refreshed.append(wh.refresh(row.name, to=done.csn))
+    if folds_pay(wh.ledger, row):
+        wh.fold(row.name)
+        done.folded.append(row.name)
+    else:
+        forget(wh.relations, wh.view(row.name))
+        sweep(wh.ledger, wh.path)
+
+
+def _print_round(done: Round, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        click.echo(json.dumps(plain(done), ensure_ascii=False))
+        return
+    moved = [r for r in done.refreshed if r.technique != "NO_OP"]
+    parts = [f"at {done.csn}", counted(done.commits, "new transaction")]
+    if moved:
+        rows = sum(r.rows for r in moved)
+        parts.append(f"{counted(len(moved), 'view')} moved ({counted(rows, 'row')} written)")
+    if done.folded:
+        parts.append(f"folded {', '.join(done.folded)}")
+    if done.waiting:
+        parts.append(f"tried again later: {', '.join(done.waiting)}")
+    say(f"{moment(done.started_at)} UTC  {', '.join(parts)}, {done.seconds:.1f} s")
+    for problem in done.problems:
+        note(f"  {str(problem).replace(chr(10), chr(10) + '  ')}")
+
+
+@contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """An event that the first signal sets; the second one interrupts (Q3)."""
+    stopped = threading.Event()
+
+    def stop(number: int, frame: object) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        stopped.set()
+        note("stopping after this round; once more stops at once")
+
+    before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,213 @@
+"""rollview source: the places that tables come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from rich.text import Text
+
+from rollview.cli.place import Place, found_project, opened, pass_place, place_options
+from rollview.cli.printing import (
+    BAD,
+    GOOD,
+    MIDDLING,
+    counted,
+    json_option,
+    plain,
+    print_json,
+    say,
+    stdout,
+    table,
+)
+from rollview.cli.project import source_options
+from rollview.errors import ConfigError, SourceError
+from rollview.ledger.store import BaseRelation
+from rollview.warehouse import Warehouse
+
+
+@click.group()
+def source() -> None:
+    """Add, list, check and drop sources of tables.
+
+    \b
+    Example:
+      rollview source add lake --delta /data/lake
+      rollview source list
+    """
+
+
+@source.command()
+@click.argument("name")
+@click.option("--delta", metavar="FOLDER", help="Every Delta Lake table below this folder.")
+@click.option("--path", "paths", metavar="TABLE=PATH", multiple=True,
+              help="One Delta Lake table: its name and folder. May be repeated.")  # fmt: skip
+@click.option("--table", "tables", multiple=True, help="Only this table. May be repeated.")
+@json_option
+@place_options()
+@pass_place
+def add(
+    place: Place,
+    name: str,
+    delta: str | None,
+    paths: tuple[str, ...],
+    tables: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Register a source and its tables as of now; again: tables that are new.
+
+    Without --delta or --path, the source is taken from [source.NAME] of rollview.toml. Tables are registered at
+    their newest version: nothing older can be asked of them.
+
+    \b
+    Example:
+      rollview source add lake --delta /data/lake
+      rollview source add shop --path sales=/data/sales --path customer=/other/customer
+    """
+    if delta and paths:
+        raise ConfigError("--delta and --path cannot be given together")
+    options: dict[str, Any] = {"delta": delta or dict(_pair(p) for p in paths)}
+    if not delta and not paths:
+        options = source_options(found_project(place), name)
+    if tables:
+        options["tables"] = list(tables)
+    with opened(place, create=True, spark=True) as wh:
+        report = wh.add_source(name, **options)
+    if as_json:
+        print_json(report)
+    elif report.added:
+        say(
+            f'source "{name}": {counted(len(report.added), "table")} added: {", ".join(report.added)}'
+        )
+    else:
+        say(f'source "{name}": no new tables; it has {", ".join(report.tables)}')
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not (name and equals and path):
+        raise ConfigError(
+            f'--path cannot be "{text}"', hint="for example: --path sales=/data/sales"
+        )
+    return name, path
+
+
+@source.command("list")
+@json_option
+@place_options()
+@pass_place
+def list_(place: Place, as_json: bool) -> None:
+    """List the sources and their tables, as far as they were captured. Needs no Spark.
+
+    \b
+    Example:
+      rollview source list
+    """
+    with opened(place) as wh:
+        sources, relations = wh.sources(), wh.ledger.relations()
+    if as_json:
+        print_json([
+            {"name": s.name, "kind": s.kind, "added_at": s.added_at,
+             "tables": [r for r in relations if r.source == s.name]}
+            for s in sources
+        ])  # fmt: skip
+    elif not sources:
+        say("There are no sources yet: rollview source add NAME --delta FOLDER")
+    else:
+        shown = table(
+            ("table", "rows, about", "version", "state", "place"), ("rows, about", "version")
+        )
+        for r in relations:
+            state = Text("stopped", BAD) if r.stopped else Text("ok", GOOD)
+            shown.add_row(Text(r.name), f"{r.rows:,}", str(r.position), state, Text(r.location))
+        stdout().print(shown)
+        for r in relations:
+            if r.stopped:
+                say(f"{r.name} stopped: {r.stopped}", BAD)
+
+
+@dataclass(frozen=True, slots=True)
+class TableCheck:
+    """A table as it is now, against what was captured of it."""
+
+    table: str
+    version: int
+    waiting_commits: int
+    waiting_rows: int
+    problem: SourceError | None
+
+
+@source.command()
+@click.argument("name", required=False)
+@json_option
+@place_options()
+@click.pass_context
+def check(ctx: click.Context, name: str | None, as_json: bool) -> None:
+    """Look at every table without capturing.
+
+    Is it there, does it still record its changes, what waits? Exit code 1 if something is wrong.
+
+    \b
+    Example:
+      rollview source check lake
+    """
+    with opened(ctx.ensure_object(Place)) as wh:
+        checks = [_checked(r) for r in _relations(wh, name)]
+    if as_json:
+        print_json([plain(c) for c in checks])
+    else:
+        _print_checks(checks)
+    if any(c.problem for c in checks):
+        ctx.exit(1)
+
+
+def _relations(wh: Warehouse, name: str | None) -> list[BaseRelation]:
+    if name is not None and wh.ledger.source(name) is None:
+        known = ", ".join(s.name for s in wh.sources()) or "none yet"
+        raise ConfigError(f'there is no source "{name}"', f"sources: {known}")
+    return wh.ledger.relations(name)
+
+
+def _checked(relation: BaseRelation) -> TableCheck:
+    from rollview.sources.delta_lake.capture import new_commits
+
+    found = new_commits(relation)
+    changed = [c for c in found.captured if c.data_changed]
+    rows = sum(c.inserted + c.deleted for c in changed)
+    version = found.captured[-1].version if found.captured else relation.position
+    return TableCheck(relation.name, version, len(changed), rows, found.problem)
+
+
+def _print_checks(checks: list[TableCheck]) -> None:
+    shown = table(("table", "version", "waiting", "state"), ("version",))
+    for c in checks:
+        waiting = (f"{counted(c.waiting_commits, 'commit')}, about {counted(c.waiting_rows, 'row')}"
+                   if c.waiting_commits else "nothing")  # fmt: skip
+        state = Text("problem", BAD) if c.problem else Text("ok", GOOD)
+        shown.add_row(
+            Text(c.table),
+            str(c.version),
+            Text(waiting, MIDDLING if c.waiting_commits else ""),
+            state,
+        )
+    stdout().print(shown)
+    for c in checks:
+        if c.problem:
+            say(str(c.problem), BAD)
+
+
+@source.command()
+@click.argument("name")
+@place_options()
+@pass_place
+def drop(place: Place, name: str) -> None:
+    """Forget a source that no view reads; its tables are never touched.
+
+    \b
+    Example:
+      rollview source drop lake
+    """
+    with opened(place) as wh:
+        wh.drop_source(name)
+    say(f'source "{name}" is forgotten')
