@@ -18,9 +18,9 @@ import click
 from rich.text import Text
 
 from rollview.cli.demo_shop import CUSTOMERS, PRODUCTS, SALES, SAYS, VIEWS, Event, Shop
-from rollview.cli.place import place_options
+from rollview.cli.place import Place, place_options
 from rollview.cli.printing import BAD, GOOD, counted, json_option, print_json, stdout, table
-from rollview.cli.progress import starting_spark
+from rollview.cli.progress import start_spark
 from rollview.cli.project import prepare
 from rollview.config import PROJECT_FILE, read_project
 from rollview.errors import ConfigError
@@ -106,7 +106,7 @@ def demo(ctx: click.Context, keep: Path | None, as_json: bool) -> None:
         )
     clock = time.monotonic()
     with _folder(keep) as folder:
-        summary = _told(folder, Story(as_json))
+        summary = _told(folder, Story(as_json), ctx.ensure_object(Place).debug)
         summary.seconds = time.monotonic() - clock
         summary.project = str(keep) if keep else None
     if as_json:
@@ -130,7 +130,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _told(folder: Path, story: Story) -> Summary:
+def _told(folder: Path, story: Story, debug: bool) -> Summary:
     summary = Summary()
     (folder / PROJECT_FILE).write_text(PROJECT, encoding="utf-8")
     (folder / "views").mkdir()
@@ -138,8 +138,8 @@ def _told(folder: Path, story: Story) -> Summary:
         (folder / "views" / f"{name}.sql").write_text(text, encoding="utf-8")
     project = read_project(folder)
     with Warehouse(project.warehouse) as wh:
-        with starting_spark():
-            shop = Shop(wh.spark, folder / "lake")
+        start_spark(wh, debug)
+        shop = Shop(wh.spark, folder / "lake")
         story.chapter("A shop in Delta Lake")
         shop.open()
         story.say(f"{CUSTOMERS} customers, {PRODUCTS} products, {SALES:,} sales; change feed on.")

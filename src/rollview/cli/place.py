@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from rollview.cli.printing import note
-from rollview.cli.progress import Bar, starting_spark
+from rollview.cli.progress import Bar, start_spark
 from rollview.config import PROJECT_FILE, Project, project_folder, read_project
 from rollview.errors import ConfigError
 from rollview.warehouse import Warehouse
@@ -89,8 +89,7 @@ def opened(place: Place, *, create: bool = False, spark: bool = False) -> Iterat
                           settings=project.spark, create=create, progress=bar)  # fmt: skip
     with warehouse, bar:
         if spark:
-            with starting_spark():
-                _ = warehouse.spark
+            start_spark(warehouse, place.debug)
         try:
             yield warehouse
         finally:

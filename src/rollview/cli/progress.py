@@ -1,13 +1,22 @@
-"""Progress on stderr, only if somebody watches it on a terminal."""
+"""Progress on stderr, only if somebody watches it on a terminal; and Spark's start, without its chatter.
+
+Z1  What the JVM writes to stderr goes to a file without a name, unless --debug asks for it; if Spark does not start,
+    the file is shown. rollview's own errors say what went wrong later.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from rollview.cli.printing import stderr
+from rollview.cli.printing import note, stderr
+from rollview.warehouse import Warehouse
 
 
 class Bar:
@@ -51,12 +60,36 @@ class Bar:
             self._running = False
 
 
-@contextmanager
-def starting_spark() -> Iterator[None]:
-    """Says that Spark is being started, which takes some seconds."""
-    console = stderr()
-    if not console.is_terminal:
-        yield
+def start_spark(warehouse: Warehouse, debug: bool) -> None:
+    """Start the warehouse's session, and say so where somebody watches (Z1)."""
+    from pyspark import SparkContext
+
+    from rollview.spark.jars import jar_paths
+
+    jar_paths()  # says so if it has to fetch them
+    if debug or SparkContext._active_spark_context is not None:
+        _ = warehouse.spark
         return
-    with console.status("starting Spark …"):
-        yield
+    if stderr().is_terminal:
+        note("starting Spark …")
+    with _quiet():
+        _ = warehouse.spark
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Processes that are started inside write their stderr to a file, which is shown if this fails (Z1)."""
+    sys.stderr.flush()
+    shown = os.dup(2)
+    with tempfile.TemporaryFile() as chatter:
+        try:
+            os.dup2(chatter.fileno(), 2)
+            yield
+        except BaseException:
+            os.dup2(shown, 2)
+            chatter.seek(0)
+            click.echo(chatter.read().decode(errors="replace"), err=True)
+            raise
+        finally:
+            os.dup2(shown, 2)
+            os.close(shown)
