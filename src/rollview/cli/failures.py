@@ -37,7 +37,7 @@ LONGEST = 300
 """Characters that are shown of an unexpected error's message; Spark's can have pages."""
 
 
-def exit_code(call: Callable[[], Any], place: Place, as_json: bool) -> int:
+def exit_code(call: Callable[[], Any], place: Place) -> int:
     """Run `call` and say what went wrong, if something did."""
     try:
         result = call()
@@ -48,15 +48,15 @@ def exit_code(call: Callable[[], Any], place: Place, as_json: bool) -> int:
             "what was committed stays; a step that was running is dropped, and each view stays at its time",
             "rollview refresh goes on from there, with a build that was interrupted too",
         )
-        return _said(shown, "Interrupted", INTERRUPTED, as_json)
+        return _said(shown, "Interrupted", INTERRUPTED, place.as_json)
     except click.ClickException as error:
-        return _misused(error, as_json)
+        return _misused(error, place.as_json)
     except RollviewError as error:
         _trace(place)
-        return _said(error, type(error).__name__, code_of(error), as_json)
+        return _said(error, type(error).__name__, code_of(error), place.as_json)
     except Exception as error:  # noqa: BLE001 (the last place where an error can be put into words)
         _trace(place)
-        return _said(_unexpected(error, place), type(error).__name__, 1, as_json)
+        return _said(_unexpected(error, place), type(error).__name__, 1, place.as_json)
 
 
 def code_of(error: RollviewError) -> int:

@@ -108,14 +108,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; its exit code."""
-    place = Place()
+    place = Place(as_json="--json" in arguments)
 
     def call() -> Any:
         return rollview.main(
             list(arguments), prog_name="rollview", standalone_mode=False, obj=place
         )
 
-    return exit_code(call, place, as_json="--json" in arguments)
+    return exit_code(call, place)
 
 
 if __name__ == "__main__":

@@ -26,11 +26,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(slots=True)
 class Place:
-    """What --project, --warehouse and --debug said."""
+    """What --project, --warehouse, --debug and --json said."""
 
     project: Path | None = None
     warehouse: Path | None = None
     debug: bool = False
+    as_json: bool = False
+
+    def note(self, text: str) -> None:
+        """A remark for people; with --json there are none, so that an error is alone on stderr."""
+        if not self.as_json:
+            note(text)
 
 
 pass_place = click.make_pass_decorator(Place, ensure=True)
@@ -94,4 +100,4 @@ def opened(place: Place, *, create: bool = False, spark: bool = False) -> Iterat
             yield warehouse
         finally:
             for line in warehouse.recovered:
-                note(f"recovered: {line}")
+                place.note(f"recovered: {line}")

@@ -14,7 +14,6 @@ from rollview.cli.printing import (
     MIDDLING,
     counted,
     json_option,
-    note,
     plain,
     print_json,
     say,
@@ -165,7 +164,7 @@ def refresh(
       rollview refresh totals --to "2026-11-15 17:00"
     """
     with opened(place, create=True, spark=True) as wh:
-        made = prepare(wh, found_project(place), views, note)
+        made = prepare(wh, found_project(place), views, place.note)
         reports: list[Any] = wh.refresh(list(views) or None, to=to, full=full)
     if as_json:
         print_json({"sources": made.sources, "created": made.created, "views": reports})

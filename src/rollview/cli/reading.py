@@ -14,7 +14,6 @@ from rollview.cli.printing import (
     GOOD,
     counted,
     json_option,
-    note,
     print_json,
     say,
     stdout,
@@ -134,9 +133,10 @@ def verify(ctx: click.Context, views: tuple[str, ...], as_json: bool) -> None:
       rollview verify
     """
     reports = []
-    with opened(ctx.ensure_object(Place), spark=True) as wh:
+    place = ctx.ensure_object(Place)
+    with opened(place, spark=True) as wh:
         for view in named(wh, views):
-            note(f"recomputing {view} …")
+            place.note(f"recomputing {view} …")
             reports.append(wh.verify(view))
     if as_json:
         print_json(reports)

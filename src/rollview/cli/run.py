@@ -89,7 +89,7 @@ def run(ctx: click.Context, every: str | None, once: bool, as_json: bool) -> Non
     if pause <= 0:
         raise ConfigError(f'setting "every" cannot be "{every}"', hint="it must be above 0")
     patience = Patience(pause)
-    with opened(place, create=True, spark=True) as wh, stopping() as stopped:
+    with opened(place, create=True, spark=True) as wh, stopping(place) as stopped:
         wh.write()
         while True:
             done = one_round(wh, patience)
@@ -99,7 +99,7 @@ def run(ctx: click.Context, every: str | None, once: bool, as_json: bool) -> Non
     if once and done.problems:
         ctx.exit(5)
     if not once:
-        note("stopped; every view stays at its time")
+        place.note("stopped; every view stays at its time")
 
 
 def one_round(wh: Warehouse, patience: Patience) -> Round:
@@ -156,7 +156,7 @@ def _print_round(done: Round, as_json: bool) -> None:
 
 
 @contextmanager
-def stopping() -> Iterator[threading.Event]:
+def stopping(place: Place) -> Iterator[threading.Event]:
     """An event that the first signal sets; the second one interrupts (Q3)."""
     stopped = threading.Event()
 
@@ -164,7 +164,7 @@ def stopping() -> Iterator[threading.Event]:
         if stopped.is_set():
             raise KeyboardInterrupt
         stopped.set()
-        note("stopping after this round; once more stops at once")
+        place.note("stopping after this round; once more stops at once")
 
     before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
     try:
