@@ -222,11 +222,14 @@ def recover(ledger: Ledger, warehouse: Path) -> list[str]:
     """Settle what a writer that died had begun; what was done, in words."""
     done = []
     for intent in ledger.intents("step"):
+        failpoint(Failpoint.RECOVER_BEFORE_COMMIT)
         with ledger.atomic():
             ledger.put_trash(f"{intent.payload['folder']}/steps/{intent.id}")
             ledger.end(intent.id)
+        failpoint(Failpoint.RECOVER_AFTER_COMMIT)
         done.append(f'a step of "{intent.subject}" had not committed and was dropped')
     for intent in ledger.intents("fold"):
+        failpoint(Failpoint.RECOVER_BEFORE_COMMIT)
         row = ledger.block(intent.subject)
         if row is not None and _fold_committed(ledger, warehouse / row.folder / "folded", intent):
             _commit_fold(ledger, intent)
@@ -234,6 +237,7 @@ def recover(ledger: Ledger, warehouse: Path) -> list[str]:
         else:
             ledger.end(intent.id)
             done.append(f'a fold of "{intent.subject}" had not committed and was dropped')
+        failpoint(Failpoint.RECOVER_AFTER_COMMIT)
     return done
 
 

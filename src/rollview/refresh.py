@@ -19,6 +19,7 @@ from rollview.calculus.cost import Estimate, InputSize, estimate
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
 from rollview.errors import ChangesLost, RefreshError, RollviewError, TimeNotReached
+from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import Refresh, ViewRow
 from rollview.propagate import PropagateReport, propagate
 from rollview.spark.evaluate import jobs_of
@@ -54,20 +55,24 @@ def refresh_view(
         try:
             done = _refresh(relations, view, to, full, progress)
         except RollviewError as error:
+            failpoint(Failpoint.REFRESH_BEFORE_STOP)
             with ledger.atomic():
                 if not isinstance(error, TimeNotReached):
                     ledger.set_view(view.name, state="stopped", reason=str(error))
                 ledger.add_refresh(Refresh(
                     view.name, started, time.monotonic() - clock, "", "", "failed", str(error),
                     view.view_time, to, 0, 0, jobs(), {}))  # fmt: skip
+            failpoint(Failpoint.REFRESH_AFTER_STOP)
             raise
         seconds = time.monotonic() - clock
         report = RefreshReport(view.name, done.technique, done.reason, done.view_time, seconds,
                                done.rows, done.bytes, jobs(), done.steps, done.details)  # fmt: skip
+    failpoint(Failpoint.REFRESH_BEFORE_HISTORY)
     ledger.add_refresh(Refresh(
         view.name, started, seconds, report.technique, report.reason, "ok", "", view.view_time,
         report.view_time, report.rows, report.bytes, report.jobs,
         {**report.details, "steps": report.steps}))  # fmt: skip
+    failpoint(Failpoint.REFRESH_AFTER_HISTORY)
     return report
 
 
