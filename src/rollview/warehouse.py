@@ -134,6 +134,24 @@ class Warehouse:
         """All sources."""
         return self.ledger.sources()
 
+    def resync(self, name: str) -> SourceReport:
+        """Register a table, or the stopped tables of a source, anew; views over it recompute."""
+        from rollview.sources.registration import resync
+
+        self.write()
+        self.capture()
+        return resync(self.spark, self.ledger, name)
+
+    def subscribe(self, view: str, subscriber: str, after: Time) -> None:
+        """Keep the view's changes after `after` until the subscriber moves on or unsubscribes."""
+        self.write()
+        self.ledger.set_subscriber(self.view(view).name, subscriber, csn_of(self.ledger, after))
+
+    def unsubscribe(self, view: str, subscriber: str) -> None:
+        """The subscriber needs the view's changes no more."""
+        self.write()
+        self.ledger.drop_subscriber(self.view(view).name, subscriber)
+
     def drop_source(self, name: str) -> None:
         """Forget a source that no view reads."""
         from rollview.sources.registration import drop_source

@@ -4,7 +4,7 @@ L16  The timeline has no gaps: a commit gets the CSN after the newest, once.
 L17  A folder that a block or a step names is not in the trash; a folder that they cease to name is.
 L18  Dropping what is not there does nothing; changing what is not there raises.
 Each method is atomic by itself and can be grouped with others (ledger/transactions.py). Safe to use
-from several threads. Knows nothing of Spark, and of rows only their number. Words: glossary.
+from several threads. Knows nothing of Spark, and of rows only their number.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ __all__ = [
 
 R = TypeVar("R")
 
-# Built once: capture asks it for every commit, and building it takes longer than running it.
 NEWEST = select(func.coalesce(func.max(tables.commits.c.csn), 0))
 
 
@@ -113,10 +112,15 @@ class Ledger:
         """Insert the relation, or replace what is known of it."""
         self._put(tables.relations, values(relation))
 
+    def drop_relation(self, name: str) -> None:
+        """Forget a relation, its changes and schemas; commits stay in the timeline."""
+        self._write(delete(tables.relations).where(tables.relations.c.name == name))
+
     def relation(self, name: str) -> BaseRelation | None:
         """The base relation of that name."""
-        t = tables.relations
-        return self._row(BaseRelation, select(t).where(t.c.name == name))
+        return self._row(
+            BaseRelation, select(tables.relations).where(tables.relations.c.name == name)
+        )
 
     def relations(self, source: str | None = None) -> list[BaseRelation]:
         """The base relations, of one source if given, by name."""
@@ -131,8 +135,9 @@ class Ledger:
     def schema_epochs(self, relation: str) -> list[SchemaEpoch]:
         """The relation's schemas, in order of position."""
         t = tables.epochs
-        query = select(t).where(t.c.relation == relation).order_by(t.c.position)
-        return self._rows(SchemaEpoch, query)
+        return self._rows(
+            SchemaEpoch, select(t).where(t.c.relation == relation).order_by(t.c.position)
+        )
 
     # Timeline
 
@@ -366,8 +371,7 @@ class Ledger:
             return [kind(**row) for row in connection.execute(query).mappings()]
 
     def _row(self, kind: type[R], query: Select[Any]) -> R | None:
-        rows = self._rows(kind, query)
-        return rows[0] if rows else None
+        return next(iter(self._rows(kind, query)), None)
 
     def _scalar(self, query: Select[Any]) -> Any:
         with self._transactions.reading() as connection:

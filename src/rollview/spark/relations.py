@@ -93,6 +93,12 @@ class Relations:
                     "refresh the reading view with full=True",
                 ))  # fmt: skip
             return Reach(Csn(min(to, table.mark)))
+        if start < row.base_csn:
+            return Reach(start, ChangesLost(
+                f'table "{name}" no longer has its changes after {start}',
+                f"it was registered anew at {row.base_csn}",
+                "refresh the view with full=True",
+            ))  # fmt: skip
         epochs = self.ledger.schema_epochs(name)
         here = DeltaLakeTable(self.spark, self.ledger, row).version_at(start)
         broken = first_break(epochs, here, columns)
