@@ -42,6 +42,7 @@ def values(rows: Iterable[Row]) -> str:
     return ", ".join("(" + ", ".join(map(literal, row)) + ")" for row in rows)
 
 
+@cache
 def duck_type(spark_type: str) -> str:
     return exp.DataType.build(spark_type, dialect="spark").sql(dialect="duckdb")
 
@@ -63,15 +64,15 @@ class SourceTable:
         return any(lo < change.stamp <= hi for change in self.log)
 
     def changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> str:
-        return (f"SELECT {listed(columns)}, {COUNT}, {STAMP} FROM {self.table}"
+        return (f"SELECT {listed((*columns, COUNT, STAMP))} FROM {self.table}"
                 f" WHERE {STAMP} > {lo} AND {STAMP} <= {hi}")  # fmt: skip
 
     def at(self, time: Csn, columns: Sequence[str]) -> str:
-        return f"SELECT {listed(columns)}, {COUNT} FROM {self.table} WHERE {STAMP} <= {time}"
+        return f"SELECT {listed((*columns, COUNT))} FROM {self.table} WHERE {STAMP} <= {time}"
 
     def exact(self, time: Csn, columns: Sequence[str]) -> str:
-        return (f"SELECT {listed(columns)} FROM (SELECT {listed(self.columns)}, "
-                f"UNNEST(RANGE(CAST(SUM({COUNT}) AS BIGINT))) FROM ({self.at(time, self.columns)})"
+        return (f"SELECT {listed((*columns, COUNT))} FROM (SELECT {listed(self.columns)}, 1 AS {COUNT},"
+                f" UNNEST(RANGE(CAST(SUM({COUNT}) AS BIGINT))) FROM ({self.at(time, self.columns)})"
                 f" GROUP BY {listed(self.columns)})")  # fmt: skip
 
     @property
@@ -89,7 +90,7 @@ def generated(verb: str, block: Block, *details: object) -> str:
         tree = rolled.shown(block, readable_state(block, *details))
     else:
         tree = getattr(rolled, verb)(block, *details)
-    return tree.sql(dialect="duckdb")
+    return tree.sql(dialect="duckdb", copy=False)
 
 
 def readable_state(block: Block, span: rolled.Window, any_taken: bool) -> exp.Query:
@@ -197,16 +198,16 @@ class RolledTable:
         return self.sql("signed_state", self.pinned(time)[0])
 
     def exact(self, time: Csn, columns: Sequence[str]) -> str:
-        return f"SELECT {listed(columns)} FROM ({self.visible(time)})"
+        return f"SELECT {listed((*columns, COUNT))} FROM (SELECT *, 1 AS {COUNT} FROM ({self.visible(time)}))"
 
     def at(self, time: Csn, columns: Sequence[str]) -> str:
         span, taken = self.pinned(time)
         rows = self.sql("shown_state", span, taken)
-        return f"SELECT {listed(columns)}, {COUNT} FROM ({rows})"
+        return f"SELECT {listed((*columns, COUNT))} FROM ({rows})"
 
     def changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> str:
         rows = self.sql("row_changes", lo, hi, *self.pinned(lo, hi))
-        return f"SELECT {listed(columns)}, {COUNT}, {STAMP} FROM ({rows})"
+        return f"SELECT {listed((*columns, COUNT, STAMP))} FROM ({rows})"
 
     def changed(self, lo: Csn, hi: Csn) -> bool:
         return bool(self.steps_in(lo, hi))
@@ -329,7 +330,7 @@ class Warehouse:
             frontier += part
         if terms:
             tree = queries.summarised(table.block, queries.union_all(terms))
-            table.append(tree.sql(dialect="duckdb"), self.bound(leaves))
+            table.append(tree.sql(dialect="duckdb", copy=False), self.bound(leaves))
         table.frontier = frontier
 
     def changed(self, frontier, read, targets) -> list[bool]:
@@ -346,9 +347,7 @@ class Warehouse:
         for (factor, name, columns), leaf in leaves.wanted.items():
             relation = self.relations[name]
             rows = (
-                f"SELECT *, CAST(1 AS BIGINT) AS {COUNT} FROM ({relation.exact(factor.at, columns)})"
-                if exact
-                else rows_of(relation, factor, columns)
+                relation.exact(factor.at, columns) if exact else rows_of(relation, factor, columns)
             )
             parts.append(f"{quoted(leaf)} AS MATERIALIZED ({rows})")
         return f"WITH {', '.join(parts)}"

@@ -55,7 +55,30 @@ BY_KEY = Reduce(
 NO_KEY = Reduce(Union((only("a"),)), (), columns(**TOTAL), columns(n="`_rv_count`", total=SUM))
 DISTINCT = Reduce(Union((only("a"),)), ("l", "r"), (), columns(l="`l`", r="`r`"))
 
+KEY, SEEN = "the `key`", 'it\'s "total"'
+AWKWARD = Reduce(
+    Union((Join((reads("t", "a", "l", "r"),), None,
+                (Column(KEY, "`t`.`l`", "BIGINT"), Column("r", "`t`.`r`", "BIGINT"))),)),
+    (KEY,), columns(**TOTAL), (Column(KEY, "`the ``key```", "BIGINT"), Column(SEEN, SUM, "BIGINT")),
+)  # fmt: skip
+
 VIEWS = {
+    "awkward names": ([AWKWARD], "SELECT l, SUM(r)::BIGINT FROM a GROUP BY l"),
+    "count of nothing but rows": (
+        [Reduce(Union((Join((Input("t", "a", ()),), None, ()),)), (), (), columns(n="`_rv_count`"))],
+        "SELECT COUNT(*) FROM a",
+    ),
+    "join over a union of joins": (
+        [Union((Join((reads("x", "a", "l", "r"), reads("y", "b", "l", "r")), "`x`.`r` = `y`.`l`",
+                     columns(l="`x`.`l`", r="`y`.`r`")), only("b"))),
+         Union((Join((reads("g", "v0", "l", "r"), reads("z", "a", "l"), reads("h", "v0", "r")),
+                     "`g`.`l` = `z`.`l` AND `h`.`r` = `z`.`l`",
+                     columns(l="`g`.`l`", r="`g`.`r`", s="`h`.`r`")),))],
+        "SELECT g.l, g.r, h.r FROM"
+        " (SELECT a.l, b.r FROM a JOIN b ON a.r = b.l UNION ALL SELECT l, r FROM b) g,"
+        " a, (SELECT a.l, b.r FROM a JOIN b ON a.r = b.l UNION ALL SELECT l, r FROM b) h"
+        " WHERE g.l = a.l AND h.r = a.l",
+    ),
     "count and sum": ([BY_KEY], "SELECT l, COUNT(*), SUM(r)::BIGINT FROM a GROUP BY l"),
     "distinct": ([DISTINCT], "SELECT DISTINCT l, r FROM a"),
     "global": ([NO_KEY], "SELECT COUNT(*), SUM(r)::BIGINT FROM a"),

@@ -16,6 +16,7 @@ from sqlglot import exp, parse_one
 
 from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
 from rollview.changes import COUNT, STAMP, Csn
+from rollview.views import syntax
 from rollview.views.blocks import Block, Column, Join, Reduce
 
 LeafName = Callable[[Factor, str, tuple[str, ...]], str]
@@ -28,8 +29,16 @@ def _parsed(text: str) -> exp.Expr:
 
 
 def expression(text: str) -> exp.Expr:
-    """A generated expression as a tree of its own."""
+    """An expression of the calculus itself as a tree of its own; each engine gets it in its words."""
     return _parsed(text).copy()
+
+
+_block_parsed = lru_cache(maxsize=4096)(syntax.expression)
+
+
+def block_expression(text: str) -> exp.Expr:
+    """An expression of a block as a tree of its own; its function calls stay as written (X1)."""
+    return _block_parsed(text).copy()
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
@@ -97,7 +106,7 @@ def _product(join: Join, term: Term, leaf_name: LeafName, stamp: exp.Expr) -> ex
     counts: list[exp.Expr] = [column(COUNT, i.alias) for i in join.inputs]
     product = reduce(lambda a, b: exp.Mul(this=a, expression=b), counts)
     query = exp.select(
-        *(named(expression(c.expr), c.name) for c in join.columns),
+        *(named(block_expression(c.expr), c.name) for c in join.columns),
         named(stamp, STAMP),
         named(product, COUNT),
     )
@@ -105,7 +114,7 @@ def _product(join: Join, term: Term, leaf_name: LeafName, stamp: exp.Expr) -> ex
         i = join.inputs[factor.input]
         leaf = table(leaf_name(factor, i.relation, i.columns), i.alias)
         query = query.join(leaf, join_type="CROSS") if position else query.from_(leaf)
-    return query.where(expression(join.condition)) if join.condition else query
+    return query.where(block_expression(join.condition)) if join.condition else query
 
 
 def _changes_first(term: Term) -> list[Factor]:
@@ -121,7 +130,7 @@ def summarised(block: Block, changes: exp.Query) -> exp.Query:
     keys = [column(k) for k in block.keys]
     return (
         exp.select(
-            *keys, column(STAMP), *(named(exp.cast(exp.Sum(this=expression(s.expr)), s.type), s.name)
+            *keys, column(STAMP), *(named(exp.cast(exp.Sum(this=block_expression(s.expr)), s.type), s.name)
                                     for s in block.sums),
             named(exp.Sum(this=column(COUNT)), COUNT),
         )

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from rollview.calculus.queries import (
     bigint,
+    block_expression,
     column,
     every,
     expression,
@@ -30,6 +31,7 @@ from rollview.calculus.queries import (
 )
 from rollview.changes import BUCKET, COUNT, STAMP, Csn
 from rollview.views.blocks import Block, Column, Reduce
+from rollview.views.syntax import quoted
 
 FOLDED, LOG = "_rv_folded", "_rv_log"
 
@@ -181,9 +183,9 @@ def shown(block: Block, rows: exp.Query) -> exp.Select:
     if not block.keys:
         rows = _at_least_one(block, rows)
     query = exp.select(
-        *(named(expression(c.expr), c.name) for c in block.columns), named(bigint(1), COUNT)
+        *(named(block_expression(c.expr), c.name) for c in block.columns), named(bigint(1), COUNT)
     ).from_(subquery(rows, "_rv_s"))
-    return query.where(expression(block.having)) if block.having else query
+    return query.where(block_expression(block.having)) if block.having else query
 
 
 def _at_least_one(block: Block, rows: exp.Query) -> exp.Select:
@@ -258,12 +260,13 @@ def _running(
     old = _among(old, block, inside.copy(), "SEMI") if keys else _at_least_one(block, old)
     start = exp.select(*(k.copy() for k in keys), *(column(s) for s in sums),
                        named(bigint(lo), STAMP)).from_(subquery(old, "_rv_b"))  # fmt: skip
-    by = f"PARTITION BY {', '.join(f'`{k}`' for k in block.keys)} " if keys else ""
+    by = f"PARTITION BY {', '.join(map(quoted, block.keys))} " if keys else ""
     over = f"OVER ({by}ORDER BY `{STAMP}` ROWS BETWEEN UNBOUNDED PRECEDING AND"
     types = {**{s.name: s.type for s in block.sums}, COUNT: "BIGINT"}
     sides = [
         named(
-            expression(f"CAST(COALESCE(SUM(`{s}`) {over} {end}), 0) AS {types[s]})"), f"{side}_{s}"
+            expression(f"CAST(COALESCE(SUM({quoted(s)}) {over} {end}), 0) AS {types[s]})"),
+            f"{side}_{s}",
         )
         for side, end in (("_rv_before", "1 PRECEDING"), ("_rv_after", "CURRENT ROW"))
         for s in sums
@@ -283,6 +286,6 @@ def _side(block: Reduce, running: exp.Subquery, lo: Csn, side: str) -> exp.Selec
     ).from_(running).where(every(present))  # fmt: skip
     count = bigint(1 if side == "_rv_after" else -1)
     query = exp.select(
-        *(named(expression(c.expr), c.name) for c in block.columns), named(count, COUNT), column(STAMP)
+        *(named(block_expression(c.expr), c.name) for c in block.columns), named(count, COUNT), column(STAMP)
     ).from_(subquery(rows, "_rv_s"))  # fmt: skip
-    return query.where(expression(block.having)) if block.having else query
+    return query.where(block_expression(block.having)) if block.having else query
