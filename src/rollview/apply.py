@@ -78,9 +78,6 @@ def check_range(view: str, row: BlockRow, to: Csn) -> None:
         )
 
 
-# --- folding
-
-
 def fold(relations: Relations, view: ViewRow, to: Csn) -> FoldReport:
     """Work the log up to `to` into the folded rows of every block, bucket by bucket."""
     done = 0
@@ -138,9 +135,6 @@ def folds_pay(ledger: Ledger, view: ViewRow) -> bool:
         if len(steps) >= 50 or sum(s.rows for s in steps) > max(10_000, block.rows // 10):
             return True
     return False
-
-
-# --- clean-up
 
 
 def forget(relations: Relations, view: ViewRow, now: datetime | None = None) -> Csn:
@@ -213,9 +207,6 @@ def _delete(warehouse: Path, folder: str) -> None:
     if not target.is_relative_to(warehouse.resolve() / "views"):
         raise StepConflict(f'"{folder}" is not a folder of this warehouse: nothing was deleted')
     shutil.rmtree(target, ignore_errors=True)
-
-
-# --- after a crash
 
 
 def recover(ledger: Ledger, warehouse: Path) -> list[str]:

@@ -106,15 +106,15 @@ def _refresh(
 
 
 def _lost(relations: Relations, view: ViewRow, to: Csn) -> ChangesLost | None:
-    """A view that this one reads was recomputed in full, so that its changes are gone."""
+    """A view that this one reads was recomputed in full, or a table registered anew: its changes are gone."""
     for number, block in enumerate(view.definition.blocks):
         row = relations.ledger.block(view.definition.block_name(number))
         assert row is not None, "the view's blocks are in the ledger"
         for at, i in zip(row.frontier, inputs(block), strict=True):
-            upstream = relations.ledger.view(i.relation)
-            if upstream is not None and at < applying.face(relations.ledger, i.relation).oldest:
+            own = i.relation.startswith(f"{view.name}#")
+            if not own and at < relations(i.relation).oldest:
                 problem = relations.reach(i.relation, i.columns, at, to).problem
-                assert isinstance(problem, ChangesLost), "the upstream view forgot what was needed"
+                assert isinstance(problem, ChangesLost), "the relation forgot what was needed"
                 return problem
     return None
 

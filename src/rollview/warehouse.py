@@ -109,8 +109,6 @@ class Warehouse:
             self._lock = lock
             self.recovered = recover(self.ledger, self.path)
 
-    # --- sources
-
     def add_source(
         self,
         name: str,
@@ -158,8 +156,6 @@ class Warehouse:
 
         self.write()
         drop_source(self.ledger, name)
-
-    # --- SQL
 
     def sql(self, text: str) -> Any:
         """Run one statement: CREATE, REFRESH, DROP, ALTER MATERIALIZED VIEW, EXPLAIN CREATE, or SELECT."""
@@ -215,8 +211,6 @@ class Warehouse:
 
         self.write()
         drop(self.ledger, view)
-
-    # --- the three processes
 
     def capture(self) -> CaptureReport:
         """One round of capture: what the sources committed since the last one."""
@@ -295,8 +289,6 @@ class Warehouse:
         for row in rows:
             visit(row)
         return list(ordered.values())
-
-    # --- looking
 
     def view(self, name: str) -> ViewRow:
         """The ledger's row of a view."""

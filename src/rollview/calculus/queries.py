@@ -86,9 +86,6 @@ def within(stamp: exp.Expr, lo: Csn, hi: Csn) -> exp.Expr:
                     exp.LTE(this=stamp.copy(), expression=bigint(hi)))  # fmt: skip
 
 
-# --- the terms of a step
-
-
 def term_query(join: Join, term: Term, leaf_name: LeafName) -> exp.Select:
     """The rows of a term: the join's columns, the latest stamp, the product of the counts (T1)."""
     stamps = [column(STAMP, join.inputs[f.input].alias) for f in term if not isinstance(f, AsOf)]
@@ -137,9 +134,6 @@ def summarised(block: Block, changes: exp.Query) -> exp.Query:
         .from_(subquery(changes, "_rv_source"))
         .group_by(*(k.copy() for k in keys), column(STAMP))
     )  # fmt: skip
-
-
-# --- what a rolled table keeps: key columns, sums, a count
 
 
 def kept_keys(block: Block) -> tuple[Column, ...]:

@@ -172,9 +172,6 @@ def state(block: Block, span: Window, any_taken: bool) -> exp.Query:
     ])  # fmt: skip
 
 
-# --- what is seen
-
-
 def shown(block: Block, rows: exp.Query) -> exp.Select:
     """Visible rows with a count, from a state; a Reduce computes its columns and applies HAVING."""
     if not isinstance(block, Reduce):

@@ -87,8 +87,6 @@ class Ledger:
         """Everything read inside is of one moment."""
         return self._transactions.snapshot()
 
-    # Sources
-
     def add_source(self, source: Source) -> None:
         """Register a source."""
         with self.atomic():
@@ -138,8 +136,6 @@ class Ledger:
         return self._rows(
             SchemaEpoch, select(t).where(t.c.relation == relation).order_by(t.c.position)
         )
-
-    # Timeline
 
     def newest_csn(self) -> Csn:
         """The newest CSN; 0 if nothing was captured yet."""
@@ -198,8 +194,6 @@ class Ledger:
         t = tables.commits
         when: datetime | None = self._scalar(select(t.c.committed_at).where(t.c.csn == csn))
         return when
-
-    # Views
 
     def add_view(self, view: ViewRow, blocks: Sequence[BlockRow]) -> None:
         """Register a view with its blocks."""
@@ -269,8 +263,6 @@ class Ledger:
         given |= {"fold_times": fold_times, "rows": rows, "bytes": bytes}
         self._set(tables.blocks, "block", name, given)
 
-    # Steps
-
     def add_step(self, step: Step) -> None:
         """Make a written step visible."""
         with self.atomic():
@@ -315,8 +307,6 @@ class Ledger:
         """The folder is deleted, or in use again."""
         self._write(delete(tables.trash).where(tables.trash.c.folder == folder))
 
-    # Intents
-
     def begin(self, kind: str, subject: str, payload: Json) -> Intent:
         """Record what is about to be done, so that a restart finds it."""
         intent = Intent(uuid.uuid4().hex, kind, subject, payload, datetime.now(timezone.utc))
@@ -332,8 +322,6 @@ class Ledger:
         t = tables.intents
         query = select(t).order_by(t.c.started_at, t.c.id)
         return self._rows(Intent, query if kind is None else query.where(t.c.kind == kind))
-
-    # Subscribers
 
     def set_subscriber(self, view: str, name: str, csn: Csn) -> None:
         """Keep the view's changes after `csn` for the subscriber."""
@@ -351,8 +339,6 @@ class Ledger:
         t = tables.subscribers
         self._write(delete(t).where(t.c.view == view, t.c.name == name))
 
-    # History
-
     def add_refresh(self, r: Refresh) -> None:
         """Add a row to the history."""
         self._insert(tables.refreshes, r)
@@ -363,8 +349,6 @@ class Ledger:
         shown = [t.c[field.name] for field in fields(Refresh)]
         query = select(*shown).order_by(t.c.number.desc()).limit(limit)
         return self._rows(Refresh, query if view is None else query.where(t.c.view == view))
-
-    # How all of the above reads and writes
 
     def _rows(self, kind: type[R], query: Select[Any]) -> list[R]:
         with self._transactions.reading() as connection:

@@ -94,8 +94,6 @@ class RolledTable:
         """The oldest time that can be read."""
         return self.row().oldest
 
-    # --- reading
-
     def table(self, time: Csn) -> DataFrame:
         """The visible rows as of `time`, duplicates included."""
         pin = self.pinned(time)
@@ -185,8 +183,6 @@ class RolledTable:
         """The newest table version of the folded rows, whether the ledger pins it or not."""
         path = self.folder(self.row()) / "folded"
         return newest_version(str(path)) if path.exists() else None
-
-    # --- writing
 
     def append(self, changes: DataFrame, step: str) -> Written:
         """Write a step under the name of its attempt; nobody sees it until the ledger lists it (W1)."""
