@@ -1,0 +1,54 @@
+"""calculus/cost.py: an estimate is only good for comparing, so what must hold are its comparisons."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded import examples
+
+from rollview.calculus.cost import Estimate, InputSize, estimate
+
+SIZES = st.builds(InputSize, st.integers(0, 10**9), st.integers(0, 10**9))
+JOINS = st.lists(st.lists(SIZES, min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+@examples(100)
+@given(JOINS, st.booleans(), st.data())
+def test_more_changes_cost_more_incrementally_and_the_same_in_full(joins, reduces, data):
+    j = data.draw(st.integers(0, len(joins) - 1))
+    k = data.draw(st.integers(0, len(joins[j]) - 1))
+    more = data.draw(st.integers(1, 10**9))
+    grown = [list(join) for join in joins]
+    grown[j][k] = InputSize(joins[j][k].rows, joins[j][k].changed + more)
+    before, after = estimate(joins, reduces), estimate(grown, reduces)
+    assert after.incremental > before.incremental
+    assert after.full == before.full
+
+
+@examples(100)
+@given(JOINS, st.booleans(), st.data())
+def test_larger_inputs_cost_more_in_full_and_never_less_incrementally(joins, reduces, data):
+    j = data.draw(st.integers(0, len(joins) - 1))
+    k = data.draw(st.integers(0, len(joins[j]) - 1))
+    grown = [list(join) for join in joins]
+    grown[j][k] = InputSize(joins[j][k].rows + 10**6, joins[j][k].changed)
+    before, after = estimate(joins, reduces), estimate(grown, reduces)
+    assert after.full > before.full
+    assert after.incremental >= before.incremental
+
+
+def better(*inputs: InputSize, reduces: bool = False) -> str:
+    cost: Estimate = estimate([inputs], reduces)
+    return "incremental" if cost.incremental < cost.full else "full"
+
+
+def test_few_changes_are_propagated_and_huge_changes_recomputed():
+    large, small = InputSize(10_000_000, 0), InputSize(1_000, 0)
+    assert better(InputSize(10_000_000, 1_000), small) == "incremental"
+    assert better(large, InputSize(1_000, 10)) == "incremental"
+    assert better(InputSize(10_000_000, 10_000_000), small) == "full"
+    assert better(InputSize(10_000_000, 10_000_000), small, reduces=True) == "full"
+
+
+def test_nothing_changed_costs_less_than_anything_else():
+    idle = estimate([[InputSize(10_000_000, 0), InputSize(1_000, 0)]], False)
+    assert idle.incremental < estimate([[InputSize(0, 1)]], False).incremental
+    assert idle.incremental < idle.full
