@@ -51,6 +51,9 @@ def spark_type(duck: str) -> str:
     if duck.startswith("STRUCT("):
         fields = [f.strip().split(" ", 1) for f in duck[7:-1].split(",")]
         return "struct<" + ",".join(f"{n}:{spark_type(t)}" for n, t in fields) + ">"
+    if duck.startswith("MAP("):
+        key, value = duck[4:-1].split(",", 1)
+        return f"map<{spark_type(key.strip())},{spark_type(value.strip())}>"
     return FROM_DUCK.get(duck, duck.lower())
 
 

@@ -97,6 +97,20 @@ def _case(condition: exp.Expr, then: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=condition.copy(), true=then.copy())])
 
 
+def rewritten(
+    text: Text, grouped: Grouped, names: Sequence[str]
+) -> tuple[_Columns, list[exp.Expr], exp.Expr | None]:
+    """The source's columns, and projections and HAVING over them (E1)."""
+    shown = [bare(tree) for tree in grouped.projections]
+    keys: dict[str, exp.Expr] = {}
+    for number, key in enumerate(grouped.keys):
+        visible = next((n for n, tree in zip(names, shown, strict=False) if tree == key), None)
+        keys[visible or f"_rv_k{number}"] = key
+    source = _Columns(text, keys)
+    columns = [source.rewritten(tree) for tree in grouped.projections]
+    return source, columns, source.rewritten(grouped.having) if grouped.having is not None else None
+
+
 def reduced(
     draft: Draft,
     grouped: Grouped,
@@ -104,14 +118,8 @@ def reduced(
     parts_of: Callable[[Sequence[exp.Expr]], tuple[Part, ...]],
 ) -> tuple[Reduce, str]:
     """The Reduce for a SELECT with groups, and its meaning as a query over base relations."""
-    shown = [bare(tree) for tree in grouped.projections]
-    keys: dict[str, exp.Expr] = {}
-    for number, key in enumerate(grouped.keys):
-        visible = next((n for (n, _), tree in zip(outputs, shown, strict=True) if tree == key), None)
-        keys[visible or f"_rv_k{number}"] = key
-    source = _Columns(draft.text, keys)
-    columns = [source.rewritten(tree) for tree in grouped.projections]
-    having = source.rewritten(grouped.having) if grouped.having is not None else None
+    source, columns, having = rewritten(draft.text, grouped, [name for name, _ in outputs])
+    keys = source.keys
     names = (*keys, *(f"_rv_a{n}" for n in range(len(source.arguments))))
     rows = Rows(names, parts_of([*keys.values(), *source.arguments]))
     types = [kind for _, kind in draft.describe(draft.sql(rows))][: len(names)]

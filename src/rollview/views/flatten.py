@@ -10,45 +10,18 @@ The recursion over the tree is here; names are names.py's, grouping is grouping.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
-from rollview.views.aggregates import Grouped, distinct, reduced
+from rollview.errors import ViewRefused
+from rollview.views.aggregates import Grouped, distinct, reduced, rewritten
 from rollview.views.blocks import Block
 from rollview.views.draft import Bindings, Draft, Outputs, Part, Rows, coerced, substituted
+from rollview.views.from_clause import Item, Source, from_source, row_condition
 from rollview.views.grouping import aggregated, group_keys, having_of
-from rollview.views.names import (
-    Entry,
-    Scope,
-    cte_of,
-    merged,
-    resolved,
-    shared_columns,
-    starred,
-    visible_ctes,
-)
-from rollview.views.syntax import column, sql_of
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A table, subquery or WITH query in FROM; its references are `alias`.`key`."""
-
-    alias: str
-    keys: tuple[str, ...]
-    rows: Rows
-    query: exp.Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """FROM: its items, what its columns are called, and the join conditions."""
-
-    items: tuple[Item, ...]
-    scope: Scope
-    conditions: tuple[exp.Expr, ...] = ()
-
+from rollview.views.names import Scope, cte_of, resolved, starred, visible_ctes
+from rollview.views.syntax import sql_of, unwrapped
 
 Projection = tuple[str | None, exp.Expr]
 """The name, if the expression has one of its own, and the expression over references."""
@@ -58,7 +31,7 @@ def block_of(draft: Draft, query: exp.Query, outputs: Outputs) -> tuple[Block, s
     """The block for a query, and its meaning as a query over base relations (W2)."""
     names = tuple(name for name, _ in outputs)
     block: Block
-    match _bare(query):
+    match unwrapped(query):
         case exp.Select() as select if select.args.get("distinct"):
             rows = replace(_plain_rows(draft, select), names=names)
             block, sql = distinct(draft, rows, outputs)
@@ -76,7 +49,7 @@ def block_of(draft: Draft, query: exp.Query, outputs: Outputs) -> tuple[Block, s
 
 def rows_of(draft: Draft, query: exp.Expr) -> Rows:
     """The rows of a query, flattened as far as possible (W1)."""
-    query = _bare(query)
+    query = unwrapped(query)
     match query:
         case exp.Union():
             return _union(draft, query)
@@ -100,18 +73,11 @@ def original_sql(query: exp.Expr) -> str:
     return sql_of(alone)
 
 
-def _bare(query: exp.Expr) -> exp.Expr:
-    """The query inside parentheses; WITH on the parentheses is found through its parents."""
-    while isinstance(query, exp.Subquery):
-        query = query.this
-    return query
-
-
 def _plain_rows(draft: Draft, select: exp.Select) -> Rows:
     """The rows of a SELECT before its DISTINCT."""
     if aggregated(select):
         return _stored(draft, "group", select, lambda o: _reduce(draft, select, o))
-    source = _from(draft, select)
+    source = _source(draft, select)
     projections = _projections(draft, source.scope, select)
     where = _where(draft, source.scope, select)
     parts = _parts(draft, source, where, [tree for _, tree in projections])
@@ -131,19 +97,43 @@ def _stored(
     """The rows of a query that is a block of its own; built once (W1)."""
     relation = draft.stored.get((kind, id(query)))
     if relation is None:
-        outputs = draft.describe(original_sql(query))
-        check_names(draft, query, outputs)
+        outputs = outputs_of(draft, query)
         block, sql = build(outputs)
         relation = draft.stored[kind, id(query)] = draft.add(block, sql, outputs)
     return draft.reading(relation, "q")
 
 
-def check_names(draft: Draft, query: exp.Expr, outputs: Outputs) -> None:
+def outputs_of(draft: Draft, query: exp.Expr) -> Outputs:
+    """Names and types that Spark gives to the user's own query (W2)."""
+    try:
+        outputs = draft.describe(original_sql(query))
+    except ViewRefused:
+        _check_columns(draft, query)
+        raise
+    _check_names(draft, query, outputs)
+    return outputs
+
+
+def _check_columns(draft: Draft, query: exp.Expr) -> None:
+    """Refuse what an engine refused, if a name is the cause: here it has its place in the text."""
+    match unwrapped(query):
+        case exp.Union() as union:
+            _check_columns(draft, union.this)
+            _check_columns(draft, union.expression)
+        case exp.Select() as select if aggregated(select):
+            rewritten(draft.text, _grouped(draft, select)[0], ())
+        case exp.Select() as select:
+            scope = _source(draft, select).scope
+            _projections(draft, scope, select)
+            _where(draft, scope, select)
+
+
+def _check_names(draft: Draft, query: exp.Expr, outputs: Outputs) -> None:
     """Refuse two columns of one name, which could not be told apart."""
     seen: set[str] = set()
-    select = _bare(query)
+    select = unwrapped(query)
     while isinstance(select, exp.Union):
-        select = _bare(select.this)
+        select = unwrapped(select.this)
     items = select.expressions if isinstance(select, exp.Select) else []
     for position, (name, _) in enumerate(outputs):
         if name.lower() in seen:
@@ -159,7 +149,7 @@ def _union(draft: Draft, union: exp.Union) -> Rows:
     sides: list[exp.Expr] = []
     pending: list[exp.Expr] = [union]
     while pending:
-        side = _bare(pending.pop())
+        side = unwrapped(pending.pop())
         if isinstance(side, exp.Union) and side.args.get("with_") is None:
             pending += [side.expression, side.this]
         else:
@@ -179,91 +169,13 @@ def _union(draft: Draft, union: exp.Union) -> Rows:
     return coerced(whole, have, want)
 
 
-def _from(draft: Draft, select: exp.Select) -> Source:
-    start = select.args.get("from_")
-    if start is None:
-        hint = "read at least one table"
-        raise draft.text.refused(draft.text.place(select, "SELECT"), "SELECT without FROM", hint)
-    source = _source(draft, start.this)
-    for join in select.args.get("joins") or ():
-        source = _joined(draft, source, join)
-    return source
-
-
-def _source(draft: Draft, node: exp.Expr) -> Source:
-    """One FROM item: a table, a WITH query, a subquery, or a join in parentheses."""
-    inner = node.this if isinstance(node, exp.Subquery) else node
-    if isinstance(node, exp.Subquery) and not isinstance(_bare(inner), exp.Query):
-        source = _source(draft, inner)
-        if node.alias:
-            renamed = tuple(replace(e, qualifier=(node.alias.lower(),)) for e in source.scope)
-            source = replace(source, scope=renamed)
-    elif isinstance(node, exp.Table) and "relation" in node.meta:
-        relation = node.meta["relation"]
-        qualifier = tuple(relation.lower().split("."))
-        written = node.alias.lower()
-        qualifier = qualifier if written == qualifier[-1] else (written,)
-        source = _item(draft, node, draft.reading(relation, node.alias), qualifier)
-    elif isinstance(node, exp.Table):
-        cte = cte_of(node)
-        assert cte is not None, "bind() leaves only relations and WITH names"
-        rows = _renamed(draft, cte, rows_of(draft, cte.this))
-        source = _item(draft, node, rows, (node.alias_or_name.lower(),))
-    else:
-        source = _item(draft, node, rows_of(draft, inner), (node.alias.lower(),))
-    for join in node.args.get("joins") or ():
-        source = _joined(draft, source, join)
-    return source
-
-
-def _renamed(draft: Draft, node: exp.Expr, rows: Rows) -> Rows:
-    """The rows under the column names of an alias: `AS q(a, b)`."""
-    alias = node.args.get("alias")
-    columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
-    if not columns:
-        return rows
-    if len(columns) != len(rows.names):
-        label = f"{len(columns)} names for {len(rows.names)} columns"
-        raise draft.text.refused(draft.text.place(columns[0]), label, "name every column once")
-    return replace(rows, names=tuple(c.name for c in columns))
-
-
-def _item(draft: Draft, node: exp.Expr, rows: Rows, qualifier: tuple[str, ...]) -> Source:
-    rows = _renamed(draft, node, rows)
-    alias = draft.alias(f"_{qualifier[-1]}")
-    keys = tuple(f"{position}" for position in range(len(rows.names)))
-    scope = tuple(
-        Entry(qualifier, name, column(alias, key)) for name, key in zip(rows.names, keys, strict=True)
-    )
-    return Source((Item(alias, keys, rows, node),), scope)
-
-
-def _joined(draft: Draft, left: Source, join: exp.Join) -> Source:
-    right = _source(draft, join.this)
-    twice = {e.qualifier for e in left.scope} & {e.qualifier for e in right.scope if e.qualifier[-1]}
-    if twice:
-        name = ".".join(min(twice))
-        hint = "give each of them an alias of its own"
-        place = draft.text.place(join.this)
-        raise draft.text.refused(place, f'two tables named "{name}" in FROM', hint, "AMBIGUOUS_REFERENCE")
-    scope: Scope = (*left.scope, *right.scope)
-    conditions: list[exp.Expr] = []
-    using = join.args.get("using") or ()
-    if join.args.get("method"):
-        using = shared_columns(left.scope, right.scope)
-    if using:
-        keys = [k if isinstance(k, exp.Identifier) else k.this for k in using]
-        scope, conditions = merged(draft.text, left.scope, right.scope, keys)
-    elif join.args.get("on") is not None:
-        conditions = [resolved(draft.text, scope, join.args["on"])]
-    return Source(
-        (*left.items, *right.items), scope, (*left.conditions, *right.conditions, *conditions)
-    )
+def _source(draft: Draft, select: exp.Select) -> Source:
+    return from_source(draft, select, lambda query: rows_of(draft, query))
 
 
 def _where(draft: Draft, scope: Scope, select: exp.Select) -> tuple[exp.Expr, ...]:
     where = select.args.get("where")
-    return (resolved(draft.text, scope, where.this),) if where is not None else ()
+    return (row_condition(draft, scope, where.this),) if where is not None else ()
 
 
 def _projections(draft: Draft, scope: Scope, select: exp.Select) -> list[Projection]:
@@ -324,16 +236,18 @@ def _single(draft: Draft, item: Item) -> Item:
         rows = replace(item.rows, names=tuple(name for name, _ in outputs))
         return draft.union(rows, [kind for _, kind in outputs]), draft.sql(rows)
 
-    return replace(item, rows=_stored(draft, "union", _bare(query), build))
+    return replace(item, rows=_stored(draft, "union", unwrapped(query), build))
 
 
-def _reduce(draft: Draft, select: exp.Select, outputs: Outputs) -> tuple[Block, str]:
-    source = _from(draft, select)
+def _grouped(draft: Draft, select: exp.Select) -> tuple[Grouped, Source, tuple[exp.Expr, ...]]:
+    source = _source(draft, select)
     projections = _projections(draft, source.scope, select)
     keys = group_keys(draft.text, source.scope, select, projections)
     having = having_of(draft.text, source.scope, select, projections, keys)
     where = _where(draft, source.scope, select)
-    grouped = Grouped(tuple(keys), tuple(tree for _, tree in projections), having)
-    return reduced(
-        draft, grouped, outputs, lambda trees: _parts(draft, source, where, trees)
-    )
+    return Grouped(tuple(keys), tuple(tree for _, tree in projections), having), source, where
+
+
+def _reduce(draft: Draft, select: exp.Select, outputs: Outputs) -> tuple[Block, str]:
+    grouped, source, where = _grouped(draft, select)
+    return reduced(draft, grouped, outputs, lambda trees: _parts(draft, source, where, trees))

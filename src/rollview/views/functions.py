@@ -106,10 +106,10 @@ INSTEAD = {
     "STDDEV": "keep SUM(x), SUM(x * x) and COUNT(x), and compute it where the view is read",
     "CORR": "keep SUM(x), SUM(y), SUM(x * y), SUM(x * x), SUM(y * y) and COUNT(*), and compute it where "
     "the view is read",
-    "BOOL_OR": "COUNT_IF(x) > 0",
-    "BOOL_AND": "COUNT_IF(NOT x) = 0",
-    "TRY_SUM": "SUM",
-    "TRY_AVG": "AVG",
+    "BOOL_OR": "write COUNT_IF(x) > 0",
+    "BOOL_AND": "write COUNT_IF(NOT x) = 0",
+    "TRY_SUM": "write SUM",
+    "TRY_AVG": "write AVG",
 }
 ALIKE = {
     **dict.fromkeys(["STD", "STDDEV_SAMP", "STDDEV_POP", "VARIANCE", "VAR_SAMP", "VAR_POP"], "STDDEV"),

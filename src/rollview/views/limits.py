@@ -58,6 +58,7 @@ def _check_node(text: Text, node: exp.Expr, limits: Limits) -> None:
     allowed = limits.nodes.get(type(node))
     if allowed is None:
         raise refusal_of(text, node, REFUSALS.get(type(node)))
+    _check_special(text, node, limits)
     for part, value in node.args.items():
         if value and part not in allowed:
             child = value[0] if isinstance(value, list) else value
@@ -65,6 +66,10 @@ def _check_node(text: Text, node: exp.Expr, limits: Limits) -> None:
             place = child if known and isinstance(child, exp.Expr) else node
             label = part.strip("_").replace("_", " ").upper()
             raise refusal_of(text, place, known or Refusal(label, word=label.split(" ")[0]))
+
+
+def _check_special(text: Text, node: exp.Expr, limits: Limits) -> None:
+    """What the node's type alone does not tell."""
     match node:
         case exp.Anonymous():
             _check_call(text, node, limits)
@@ -81,32 +86,51 @@ def _check_node(text: Text, node: exp.Expr, limits: Limits) -> None:
 
 
 def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
-    queries = limits is QUERY
     match node:
-        case exp.Table() if not isinstance(node.this, exp.Identifier):
-            name = call_name(node.this) or node.this.key.upper()
-            hint = "read a table or a view by its name"
-            refusal = Refusal(f"table function {name}()", hint, "OPERATOR_NOT_SUPPORTED")
-            raise refusal_of(text, node.this, refusal)
+        case exp.Table():
+            _check_table(text, node)
         case exp.With() if node.args.get("recursive"):
             raise refusal_of(text, node, Refusal("WITH RECURSIVE", "write the steps as views", word="WITH"))
-        case exp.Union() if node.args.get("distinct") is not False and not queries:
-            hint = "write UNION ALL, or SELECT DISTINCT * FROM (… UNION ALL …)"
-            raise refusal_of(text, _second(node), Refusal("UNION without ALL", hint, word="UNION"))
-        case exp.Subquery() | exp.In() | exp.Exists() if not queries:
-            _check_subquery(text, node)
-        case exp.Column() if not queries:
-            pass
-        case exp.Column() if len(node.parts) == 1 and node.name.upper() in WORDS_AS_CALLS:
-            raise _call_refused(text, node, node.name.upper(), limits)
-        case exp.Distinct() if isinstance(node.parent, exp.Anonymous) and not queries:
-            name = call_name(node.parent)
-            hint = "SELECT DISTINCT the values in a subquery in FROM, and aggregate over that"
-            refusal = Refusal(f"{name}(DISTINCT)", hint, "AGGREGATE_WITH_DISTINCT")
-            raise refusal_of(text, node.parent, refusal)
+        case exp.Star() if isinstance(node.parent, exp.Anonymous) and not _counts_rows(node.parent):
+            raise refusal_of(text, node.parent, Refusal("star inside an expression", "name the columns"))
+        case exp.Distinct() if node.args.get("on"):
+            hint = "query the view with a window function"
+            raise refusal_of(text, node, Refusal("DISTINCT ON", hint, word="DISTINCT"))
         case exp.Any() | exp.All() if not isinstance(node.parent, (exp.Like, exp.ILike)):
             hint = instead_of("BOOL_OR") if isinstance(node, exp.Any) else "write a plain comparison"
             raise refusal_of(text, node, Refusal(node.key.upper(), hint))
+        case _ if limits is VIEW:
+            _check_view(text, node)
+        case exp.Column() if len(node.parts) == 1 and node.name.upper() in WORDS_AS_CALLS:
+            raise _call_refused(text, node, node.name.upper(), limits)
+
+
+def _check_table(text: Text, node: exp.Table) -> None:
+    if node.args.get("catalog"):
+        hint = "a table has one or two parts: source.table"
+        raise refusal_of(text, node, Refusal("a table name of three parts", hint))
+    if not isinstance(node.this, exp.Identifier):
+        name = call_name(node.this) or node.this.key.upper()
+        refusal = Refusal(f"table function {name}()", "read a table or a view by its name")
+        raise refusal_of(text, node.this, refusal)
+
+
+def _check_view(text: Text, node: exp.Expr) -> None:
+    """What a query may do, but a view may not."""
+    match node:
+        case exp.Union() if node.args.get("distinct") is not False:
+            hint = "write UNION ALL, or SELECT DISTINCT * FROM (… UNION ALL …)"
+            raise refusal_of(text, _second(node), Refusal("UNION without ALL", hint, word="UNION"))
+        case exp.Subquery() | exp.In():
+            _check_subquery(text, node)
+        case exp.Distinct() if isinstance(node.parent, exp.Anonymous):
+            hint = "SELECT DISTINCT the values in a subquery in FROM, and aggregate over that"
+            refusal = Refusal(f"{call_name(node.parent)}(DISTINCT)", hint, "AGGREGATE_WITH_DISTINCT")
+            raise refusal_of(text, node.parent, refusal)
+
+
+def _counts_rows(call: exp.Anonymous) -> bool:
+    return call_name(call) == "COUNT" and len(call.expressions) == 1
 
 
 def _second(union: exp.Union) -> exp.Expr:

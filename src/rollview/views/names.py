@@ -3,7 +3,8 @@
 A1  Tables are found by registered name only, one or two parts, ignoring case; a WITH name hides a table.
 A2  Columns are found as Spark finds them: qualified by alias, else among the visible columns of FROM; a further
     part is a field of a struct. USING and NATURAL leave one visible column, the other is found only qualified.
-A3  A relation's identifier in generated SQL is injective, needs no quotes and begins with `_rv_`.
+A3  A relation's identifier in generated SQL is injective, needs no quotes and begins with `_rv`.
+A4  A view name is `[a-z_][a-z0-9_]*`, at most 63 characters, in lower case, and does not begin with `_rv_`.
 Knows trees and schemas; what a column is made of is flatten.py's matter. Words: docs/glossary.md.
 """
 
@@ -16,13 +17,25 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rollview.errors import ViewRefused
+from rollview.errors import ConfigError, ViewRefused
 from rollview.views.syntax import Text
 
 Schema = Mapping[str, Sequence[tuple[str, str]]]
 """Relation name ("lake.sales", "daily_sales") -> its (column, Spark type) pairs."""
 
+VIEW_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 PLAIN_NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*(\.[a-z0-9]+(_[a-z0-9]+)*)?")
+
+
+def view_name(name: str) -> str:
+    """The name of a view in lower case (A4)."""
+    lowered = name.lower()
+    if not VIEW_NAME.fullmatch(lowered) or lowered.startswith("_rv_"):
+        raise ConfigError(
+            f'view name "{name}" cannot be used',
+            hint="letters a-z, digits and _, not beginning with a digit or _rv_, at most 63 characters",
+        )
+    return lowered
 
 
 def relation_identifier(name: str) -> str:

@@ -16,7 +16,7 @@ CLOCK_WORDS = frozenset(("now", "today", "yesterday", "tomorrow"))
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What is refused, what to do instead, the reason's code, and the keyword to underline."""
+    """What is refused, what to do instead, the reason's code, and the keywords to underline."""
 
     label: str
     hint: str = "leave it out, or use it where the view is read"
@@ -141,16 +141,17 @@ REFUSALS: dict[type[exp.Expr], Refusal] = {
     exp.TableSample: Refusal("TABLESAMPLE", "filter by a column in WHERE",
                              _RANDOM, word="TABLESAMPLE"),
     exp.Values: Refusal("VALUES", "put the rows into a table, or write a CASE", word="VALUES"),
-    exp.Hint: Refusal("hint", "drop the hint; rollview chooses how to join"),
+    exp.Hint: Refusal("hint", "drop the hint; rollview chooses how to join", word="/*+"),
     exp.QueryTransform: Refusal("TRANSFORM", "use built-in functions; scripts are never run",
                                 "USER_DEFINED_FUNCTION", word="TRANSFORM"),
-    exp.Version: Refusal("time travel", "read the table itself; roll the view to a time with REFRESH … TO"),
+    exp.Version: Refusal("time travel", "read the table itself; roll the view to a time with REFRESH … TO",
+                         word="VERSION TIMESTAMP FOR"),
     exp.Exists: Refusal("EXISTS", "join with SELECT DISTINCT of the subquery's keys",
                         "SUBQUERY_EXPRESSION", word="EXISTS"),
     exp.Intersect: Refusal("INTERSECT", "join SELECT DISTINCT of both sides on all columns", word="INTERSECT"),
-    exp.Except: Refusal("EXCEPT", "keep the two sides as views, and query them with EXCEPT", word="EXCEPT"),
-    exp.Parameter: Refusal("parameter", "write the value itself", "PARAMETER"),
-    exp.Placeholder: Refusal("parameter", "write the value itself", "PARAMETER"),
+    exp.Except: Refusal("EXCEPT", "keep the two sides as views, and query them with EXCEPT", word="EXCEPT MINUS"),
+    exp.Parameter: Refusal("parameter", "write the value itself", "PARAMETER", "$ @"),
+    exp.Placeholder: Refusal("parameter", "write the value itself", "PARAMETER", "? : {"),
     exp.SessionParameter: Refusal("variable", "write the value itself", "PARAMETER"),
     exp.Rollup: Refusal("ROLLUP", "write one GROUP BY per level, joined by UNION ALL", word="ROLLUP"),
     exp.Cube: Refusal("CUBE", "write one GROUP BY per level, joined by UNION ALL", word="CUBE"),

@@ -13,9 +13,8 @@ from sqlglot import exp
 from rollview.views import limits
 from rollview.views.blocks import Definition
 from rollview.views.draft import Describe, Draft, Outputs
-from rollview.views.flatten import block_of, check_names
-from rollview.views.names import Schema, bind, relation_identifier
-from rollview.views.statements import view_name
+from rollview.views.flatten import block_of, outputs_of
+from rollview.views.names import Schema, bind, relation_identifier, view_name
 from rollview.views.syntax import Text, parse_select, sql_of, tokens_of
 
 __all__ = ["Describe", "Schema", "parse_query", "parse_view", "relation_identifier"]
@@ -29,8 +28,7 @@ def parse_view(name: str, sql: str, schema: Schema, describe: Describe) -> Defin
     bind(text, tree, schema)
     draft = Draft(text, view_name(name), schema, describe)
     generated = sql_of(tree)
-    outputs = draft.describe(generated)
-    check_names(draft, tree, outputs)
+    outputs = outputs_of(draft, tree)
     _check_outputs(text, tree, outputs)
     block, _ = block_of(draft, tree, outputs)
     return Definition(draft.name, generated, (*draft.blocks, block))

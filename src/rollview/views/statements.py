@@ -2,25 +2,23 @@
 
 M1  A statement's query keeps its place: what precedes it is blanked out, so that every later refusal names
     the line and column of the text that the user wrote.
-M2  A view name is `[a-z_][a-z0-9_]*`, at most 63 characters, in lower case, and does not begin with `_rv_`.
 Reads the head of a statement, token by token; the query itself is read by views/parse.py.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from rollview.errors import ConfigError
+from rollview.views.names import view_name
 from rollview.views.syntax import Text, quoted, tokens_of
 
-VIEW_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-UNDERSTOOD = (
-    "CREATE, REFRESH, DROP or ALTER MATERIALIZED VIEW, EXPLAIN CREATE MATERIALIZED VIEW, or SELECT"
-)
+UNDERSTOOD = "CREATE, REFRESH, DROP or ALTER MATERIALIZED VIEW, EXPLAIN CREATE MATERIALIZED VIEW, or SELECT"
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +95,6 @@ def parse_statement(sql: str) -> Statement:
             raise head.error(f"statement {word}", f"rollview understands {UNDERSTOOD}")
 
 
-def view_name(name: str) -> str:
-    """The name in lower case (M2)."""
-    lowered = name.lower()
-    if not VIEW_NAME.fullmatch(lowered) or lowered.startswith("_rv_"):
-        raise ConfigError(
-            f'view name "{name}" cannot be used',
-            hint="letters a-z, digits and _, not beginning with a digit or _rv_, at most 63 characters",
-        )
-    return lowered
-
-
 @dataclass(slots=True)
 class _Head:
     """Reads the words before the query."""
@@ -118,8 +105,9 @@ class _Head:
     def word(self) -> str:
         """The next word in upper case; empty at the end or where a literal comes."""
         token = self.token()
-        literal = token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
-        return "" if literal or token is None else token.text.upper()
+        if token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            return ""
+        return token.text.upper()
 
     def token(self) -> Token | None:
         tokens = self.text.tokens
@@ -149,23 +137,25 @@ class _Head:
         return token.text
 
     def name(self) -> str:
-        """A view name (M2)."""
+        """A view name."""
         token = self.token()
-        if token is None or not (token.text[:1].isalpha() or token.text[:1] in "_`"):
+        if token is None:
             raise self.error("view name expected", "for example: daily_sales")
-        if VIEW_NAME.fullmatch(token.text.lower()) is None or token.text.lower().startswith("_rv_"):
-            hint = "letters a-z, digits and _, not beginning with _rv_, at most 63 characters"
-            raise self.error(f'view name "{token.text}" cannot be used', hint)
+        try:
+            name = view_name(token.text)
+        except ConfigError as error:
+            raise self.error(error.what, error.hint) from None
         self.at += 1
         if self.word() == ".":
             raise self.error("a view name has one part", "leave out what is before the dot")
-        return token.text.lower()
+        return name
 
-    def end(self) -> None:
-        """Nothing may follow but a semicolon."""
+    def last(self, value: Value) -> Value:
+        """The value, after which nothing may follow but a semicolon."""
         self.skip(";")
         if self.token() is not None:
             raise self.error("this is too much", "remove it, or give one statement at a time")
+        return value
 
     def error(self, label: str, hint: str) -> ConfigError:
         """The error about the next token."""
@@ -202,11 +192,9 @@ def _columns(head: _Head) -> tuple[str, ...]:
         head.at += 1
         if head.skip(")"):
             return tuple(names)
-        if head.word() != ",":
-            raise head.error(
-                "only column names can be given", "leave out types, comments and constraints"
-            )
-        head.take(",")
+        if not head.skip(","):
+            hint = "leave out types, comments and constraints"
+            raise head.error("only column names can be given", hint)
 
 
 def _clauses(head: _Head) -> dict[str, str]:
@@ -296,22 +284,17 @@ def _refresh(head: _Head) -> RefreshViews:
     elif head.skip("TO"):
         head.take("TIMESTAMP")
         to = head.string("time")
-    head.end()
-    return RefreshViews(tuple(names), full, to)
+    return head.last(RefreshViews(tuple(names), full, to))
 
 
 def _drop(head: _Head) -> DropView:
     head.take("DROP", "MATERIALIZED", "VIEW")
     if_exists = head.skip("IF", "EXISTS")
-    name = head.name()
-    head.end()
-    return DropView(name, if_exists)
+    return DropView(head.last(head.name()), if_exists)
 
 
 def _alter(head: _Head) -> AlterView:
     head.take("ALTER", "MATERIALIZED", "VIEW")
     name = head.name()
     head.take("SET", "TBLPROPERTIES")
-    properties = _properties(head)
-    head.end()
-    return AlterView(name, properties)
+    return AlterView(name, head.last(_properties(head)))

@@ -10,6 +10,7 @@ Knows the grammar only: what is allowed is limits.py. Words: docs/glossary.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from rollview.errors import ViewRefused
 
 LONGEST_SQL = 64 * 1024
 DEEPEST_NESTING = 100
+WIDEST_LINE = 120
+AFTER_NO_COMMA = (TokenType.FROM, TokenType.R_PAREN, TokenType.WHERE, TokenType.GROUP_BY)
 SYNTAX_CALLS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
 DATE_UNITS = frozenset(
     ["MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK", "MONTH", "QUARTER", "YEAR"]
@@ -68,38 +71,55 @@ class Text:
         start, end = place or self.whole()
         line = self.sql.count("\n", 0, start) + 1
         begin = self.sql.rfind("\n", 0, start) + 1
-        stop = self.sql.find("\n", begin)
-        row = self.sql[begin : stop if stop >= 0 else len(self.sql)].rstrip()
-        width = max(1, min(end, begin + len(row)) - start)
-        marks = "".join(c if c == "\t" else " " for c in row[: start - begin]) + "^" * width
         return ViewRefused(
             f"{self.subject}: {label} at line {line}",
-            f"{row}\n{marks}",
+            self._underlined(start, end, begin),
             hint,
             reason or "PLAN_NOT_INCREMENTALIZABLE",
             line,
             start - begin + 1,
         )
 
+    def _underlined(self, start: int, end: int, begin: int) -> str:
+        """The line with the part underlined; of a long line, what is around the part."""
+        stop = self.sql.find("\n", begin)
+        stop = stop if stop >= 0 else len(self.sql)
+        if stop - begin > WIDEST_LINE:
+            begin = max(begin, start - WIDEST_LINE // 3)
+            stop = min(stop, begin + WIDEST_LINE)
+        row = self.sql[begin:stop].rstrip()
+        width = max(1, min(end, begin + len(row)) - start)
+        before = "".join(c if c == "\t" else " " for c in self.sql[begin:start])
+        return f"{row}\n{before}{'^' * width}"
+
     def whole(self) -> tuple[int, int]:
         """From the first token to the last."""
         return (self.tokens[0].start, self.tokens[-1].end + 1) if self.tokens else (0, 1)
 
     def place(self, node: exp.Expr, word: str = "") -> tuple[int, int] | None:
-        """Where `node` is written; `word` is the keyword it begins with, which has no place of its own."""
-        spans = [
-            (n.meta["start"], n.meta["end"] + 1) for n in node.walk() if "start" in n.meta
-        ]
+        """Where `node` is written; `word` lists keywords that it may begin with, which have no place there."""
+        spans = [(n.meta["start"], n.meta["end"] + 1) for n in node.walk() if "start" in n.meta]
         start, end = (min(s for s, _ in spans), max(e for _, e in spans)) if spans else (-1, -1)
-        if word:
-            found = [t for t in self.tokens if t.text.upper().split(" ")[0] == word]
-            before = [t for t in found if start < 0 or t.start <= start]
-            if found:
-                token = before[-1] if before and start >= 0 else found[0]
-                return token.start, max(token.end + 1, end)
+        words = word.split()
+        found = [t for t in self.tokens if t.text.upper().split(" ")[0] in words]
+        if found:
+            token = next((t for t in reversed(found) if t.start <= start), found[0])
+            return token.start, max(token.end + 1, end)
         if not spans:
             return self.place(node.parent) if node.parent else None
-        return start, end
+        return start, self._closed(node, end)
+
+    def _closed(self, node: exp.Expr, end: int) -> int:
+        """The end of a call, with the parenthesis that closes it."""
+        begin = node.meta.get("start")
+        if not isinstance(node, exp.Anonymous) or begin is None:
+            return end
+        depth = 0
+        for token in (t for t in self.tokens if t.start > begin):
+            depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+            if depth <= 0:
+                return max(end, token.end + 1)
+        return end
 
 
 def tokens_of(subject: str, sql: str) -> Text:
@@ -114,9 +134,10 @@ def tokens_of(subject: str, sql: str) -> Text:
     try:
         tokens = RollviewSpark().tokenize(sql)
     except SqlglotError as error:
-        message = str(error).splitlines()[0]
+        found = re.search(r"from (\d+):(\d+)", str(error.__cause__))
+        start = _offset(sql, int(found[1]), int(found[2])) if found else 0
         hint = "close every quote, backtick and comment"
-        raise text.refused((0, 1), f"syntax error ({message})", hint, "SYNTAX_ERROR") from error
+        raise text.refused((start, start + 1), "syntax error", hint, "SYNTAX_ERROR") from error
     if not tokens:
         raise text.refused(None, "no SQL", "write a SELECT statement", "SYNTAX_ERROR")
     return Text(subject, sql, tokens)
@@ -125,6 +146,7 @@ def tokens_of(subject: str, sql: str) -> Text:
 def parse_select(text: Text) -> exp.Query:
     """The one query that the text consists of."""
     _check_nesting(text)
+    _check_tokens(text)
     try:
         statements = [
             s for s in RollviewSpark().parser().parse(list(text.tokens), text.sql) if s is not None
@@ -147,6 +169,16 @@ def parse_select(text: Text) -> exp.Query:
     return _tidied(tree)
 
 
+def _check_tokens(text: Text) -> None:
+    """Refuse what sqlglot reads, but Spark does not: pipes, and a comma before FROM or a parenthesis."""
+    for token, following in zip(text.tokens, text.tokens[1:], strict=False):
+        place = (token.start, token.end + 1)
+        if token.text == "|>":
+            raise text.refused(place, "pipe syntax", "write it as SELECT … FROM …", "SYNTAX_ERROR")
+        if token.token_type == TokenType.COMMA and following.token_type in AFTER_NO_COMMA:
+            raise text.refused(place, "syntax error near ','", "remove the comma", "SYNTAX_ERROR")
+
+
 def _check_nesting(text: Text) -> None:
     depth = 0
     for token in text.tokens:
@@ -166,13 +198,18 @@ def _too_deep(text: Text, token: Token) -> ViewRefused:
 
 def _syntax_error(text: Text, error: ParseError) -> ViewRefused:
     found = error.errors[0] if error.errors else {}
-    line, column = int(found.get("line") or 1), int(found.get("col") or 1)
-    end = sum(len(row) + 1 for row in text.sql.split("\n")[: line - 1]) + column
+    end = _offset(text.sql, int(found.get("line") or 1), int(found.get("col") or 1))
     token = next((t for t in text.tokens if t.end + 1 >= end), text.tokens[-1])
     label = f"syntax error near {token.text!r}"
-    description = str(found.get("description") or "").rstrip(".")
-    hint = f"the parser says: {description}" if description else "check the SQL before this place"
-    return text.refused((token.start, token.end + 1), label, hint, "SYNTAX_ERROR")
+    description = re.split(r" but got| for <| missing|\.$", str(found.get("description") or ""))[0]
+    if description in ("", "Invalid expression / Unexpected token") or "Required" in description:
+        description = "something is missing or too much here"
+    return text.refused((token.start, token.end + 1), label, description, "SYNTAX_ERROR")
+
+
+def _offset(sql: str, line: int, col: int) -> int:
+    """The character offset of a line and column as sqlglot counts them."""
+    return sum(len(row) + 1 for row in sql.split("\n")[: line - 1]) + col
 
 
 def _tidied(tree: exp.Query) -> exp.Query:
@@ -206,6 +243,13 @@ def sql_of(node: exp.Expr) -> str:
 def expression(sql: str) -> exp.Expr:
     """A generated expression as a tree."""
     return sqlglot.parse_one(sql, dialect=RollviewSpark)
+
+
+def unwrapped(query: exp.Expr) -> exp.Expr:
+    """The query inside parentheses."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    return query
 
 
 def quoted(name: str) -> str:
