@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -30,6 +31,7 @@ TO_DUCK = {
 FROM_DUCK = {v: k for k, v in TO_DUCK.items()} | {"HUGEINT": "bigint", "\"NULL\"": "void"}
 
 
+@cache
 def duck_sql(sql: str) -> str:
     """Spark SQL as DuckDB SQL; DuckDB's COUNT takes one argument, and its COUNT_IF may be NULL."""
     tree = sqlglot.parse_one(sql, dialect="spark")
@@ -89,8 +91,7 @@ class Duck:
         own = ".".join(f'"{p}"' for p in name.split("."))
         self.db.execute(f"DELETE FROM {own}")
         marks = ", ".join("?" for _ in self.schema[name])
-        for row in rows:
-            self.db.execute(f"INSERT INTO {own} VALUES ({marks})", list(row))
+        self.db.executemany(f"INSERT INTO {own} VALUES ({marks})", [list(row) for row in rows])
 
     def describe(self, sql: str) -> list[tuple[str, str]]:
         """The Describe that `parse_view` asks for."""

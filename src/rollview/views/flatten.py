@@ -20,6 +20,7 @@ from rollview.views.blocks import Block
 from rollview.views.draft import Bindings, Draft, Outputs, Part, Rows, coerced, substituted
 from rollview.views.from_clause import Item, Source, from_source, row_condition
 from rollview.views.grouping import aggregated, group_keys, having_of
+from rollview.views.limits import RESERVED
 from rollview.views.names import Scope, cte_of, resolved, starred, visible_ctes
 from rollview.views.syntax import sql_of, unwrapped
 
@@ -110,38 +111,57 @@ def outputs_of(draft: Draft, query: exp.Expr) -> Outputs:
     except ViewRefused:
         _check_columns(draft, query)
         raise
-    _check_names(draft, query, outputs)
+    _check_outputs(draft, query, outputs)
     return outputs
 
 
-def _check_columns(draft: Draft, query: exp.Expr) -> None:
-    """Refuse what an engine refused, if a name is the cause: here it has its place in the text."""
+def _check_columns(draft: Draft, query: exp.Expr) -> int:
+    """Refuse what an engine refused, if a name is the cause: here it has its place. The number of columns."""
     match unwrapped(query):
         case exp.Union() as union:
-            _check_columns(draft, union.this)
-            _check_columns(draft, union.expression)
+            left, right = (_check_columns(draft, side) for side in (union.this, union.expression))
+            _check_width(draft, union.expression, left, right)
+            return left
         case exp.Select() as select if aggregated(select):
-            rewritten(draft.text, _grouped(draft, select)[0], ())
+            return len(rewritten(draft.text, _grouped(draft, select)[0], ())[1])
         case exp.Select() as select:
             scope = _source(draft, select).scope
-            _projections(draft, scope, select)
             _where(draft, scope, select)
+            return len(_projections(draft, scope, select))
+        case _:
+            return 0
 
 
-def _check_names(draft: Draft, query: exp.Expr, outputs: Outputs) -> None:
-    """Refuse two columns of one name, which could not be told apart."""
+def _check_width(draft: Draft, side: exp.Expr, left: int, right: int) -> None:
+    if left != right:
+        label, hint = f"UNION ALL of {left} and {right} columns", "select as many columns in each part"
+        raise draft.text.refused(draft.text.place(side), label, hint, "NUM_COLUMNS_MISMATCH")
+
+
+def _check_outputs(draft: Draft, query: exp.Expr, outputs: Outputs) -> None:
+    """Refuse columns that cannot be told apart, have no type, or have a name of rollview's own."""
     seen: set[str] = set()
+    for position, (name, kind) in enumerate(outputs):
+        place = draft.text.place(_select_item(query, len(outputs), position))
+        if name.lower() in seen:
+            hint = "give each column a name of its own with AS"
+            raise draft.text.refused(place, f'two columns named "{name}"', hint, "DUPLICATE_COLUMN")
+        if name.lower().startswith(RESERVED):
+            hint = "choose another name"
+            raise draft.text.refused(place, f'reserved name "{name}"', hint, "RESERVED_NAME")
+        if kind == "void":
+            hint = "name its type: CAST(NULL AS …)"
+            raise draft.text.refused(place, f'column "{name}" has no type', hint, "VOID_TYPE")
+        seen.add(name.lower())
+
+
+def _select_item(query: exp.Expr, columns: int, position: int) -> exp.Expr:
+    """The select item that makes the column, or the whole SELECT if stars are in it."""
     select = unwrapped(query)
     while isinstance(select, exp.Union):
         select = unwrapped(select.this)
     items = select.expressions if isinstance(select, exp.Select) else []
-    for position, (name, _) in enumerate(outputs):
-        if name.lower() in seen:
-            at = items[position] if len(items) == len(outputs) else select
-            hint = "give each column a name of its own with AS"
-            place = draft.text.place(at)
-            raise draft.text.refused(place, f'two columns named "{name}"', hint, "DUPLICATE_COLUMN")
-        seen.add(name.lower())
+    return items[position] if len(items) == columns else select
 
 
 def _union(draft: Draft, union: exp.Union) -> Rows:
@@ -156,9 +176,7 @@ def _union(draft: Draft, union: exp.Union) -> Rows:
             sides.append(side)
     rows = [rows_of(draft, side) for side in sides]
     for side, found in zip(sides, rows, strict=True):
-        if len(found.names) != len(rows[0].names):
-            label = f"UNION ALL of {len(rows[0].names)} and {len(found.names)} columns"
-            raise draft.text.refused(draft.text.place(side), label, "select as many columns in each part")
+        _check_width(draft, side, len(rows[0].names), len(found.names))
     whole = Rows(rows[0].names, tuple(part for found in rows for part in found.parts))
     unique = replace(whole, names=tuple(f"c{i}" for i in range(len(whole.names))))
     want = [kind for _, kind in draft.describe(draft.sql(unique))]

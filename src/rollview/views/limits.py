@@ -32,7 +32,8 @@ from rollview.views.functions import (
 from rollview.views.nodes import CLOCK_WORDS, QUERY_ONLY, REFUSALS, SHARED, Refusal
 from rollview.views.syntax import DEEPEST_NESTING, Text, call_name
 
-RESERVED = "_rv_"
+RESERVED = ("_rv_", "_rvx_")
+FROM_ITEMS = (exp.Table, exp.Subquery)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,9 @@ def _check_node(text: Text, node: exp.Expr, limits: Limits) -> None:
     if allowed is None:
         raise refusal_of(text, node, REFUSALS.get(type(node)))
     _check_special(text, node, limits)
+    if isinstance(node, (exp.From, exp.Join)) and not isinstance(node.this, FROM_ITEMS):
+        known = REFUSALS.get(type(node.this))
+        raise refusal_of(text, node.this, known or Refusal("an expression in FROM", "name a table"))
     for part, value in node.args.items():
         if value and part not in allowed:
             child = value[0] if isinstance(value, list) else value
@@ -93,6 +97,8 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
             raise refusal_of(text, node, Refusal("WITH RECURSIVE", "write the steps as views", word="WITH"))
         case exp.Star() if isinstance(node.parent, exp.Anonymous) and not _counts_rows(node.parent):
             raise refusal_of(text, node.parent, Refusal("star inside an expression", "name the columns"))
+        case exp.Select() if not node.expressions:
+            raise refusal_of(text, node, Refusal("SELECT of nothing", "name the columns", word="SELECT"))
         case exp.Distinct() if node.args.get("on"):
             hint = "query the view with a window function"
             raise refusal_of(text, node, Refusal("DISTINCT ON", hint, word="DISTINCT"))
@@ -106,6 +112,8 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
 
 
 def _check_table(text: Text, node: exp.Table) -> None:
+    if not isinstance(node.parent, (exp.From, exp.Join, exp.Subquery)):
+        raise refusal_of(text, node, Refusal("a table outside FROM", "name a column"))
     if node.args.get("catalog"):
         hint = "a table has one or two parts: source.table"
         raise refusal_of(text, node, Refusal("a table name of three parts", hint))
@@ -195,7 +203,7 @@ def _check_word(text: Text, node: exp.Expr) -> None:
         hint = "write the value itself; nothing is substituted"
         raise refusal_of(text, node, Refusal("${…}", hint, "PARAMETER"))
     if isinstance(node, exp.Identifier) and node.name.lower().startswith(RESERVED):
-        hint = f"choose a name that does not begin with {RESERVED}"
+        hint = f"choose a name that does not begin with {RESERVED[0]}"
         raise refusal_of(text, node, Refusal(f'reserved name "{node.name}"', hint, "RESERVED_NAME"))
 
 

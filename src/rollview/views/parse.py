@@ -8,14 +8,12 @@ What is refused, and why: docs/sql.md. The steps: syntax, limits, names, flatten
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from rollview.views import limits
 from rollview.views.blocks import Definition
-from rollview.views.draft import Describe, Draft, Outputs
+from rollview.views.draft import Describe, Draft
 from rollview.views.flatten import block_of, outputs_of
 from rollview.views.names import Schema, bind, relation_identifier, view_name
-from rollview.views.syntax import Text, parse_select, sql_of, tokens_of
+from rollview.views.syntax import parse_select, sql_of, tokens_of
 
 __all__ = ["Describe", "Schema", "parse_query", "parse_view", "relation_identifier"]
 
@@ -29,18 +27,8 @@ def parse_view(name: str, sql: str, schema: Schema, describe: Describe) -> Defin
     draft = Draft(text, view_name(name), schema, describe)
     generated = sql_of(tree)
     outputs = outputs_of(draft, tree)
-    _check_outputs(text, tree, outputs)
     block, _ = block_of(draft, tree, outputs)
     return Definition(draft.name, generated, (*draft.blocks, block))
-
-
-def _check_outputs(text: Text, tree: exp.Query, outputs: Outputs) -> None:
-    for name, kind in outputs:
-        if name.lower().startswith(limits.RESERVED):
-            raise text.refused(None, f'reserved name "{name}"', "choose another name", "RESERVED_NAME")
-        if kind == "void":
-            hint = "name its type: CAST(NULL AS …)"
-            raise text.refused(text.place(tree), f'column "{name}" has no type', hint)
 
 
 def parse_query(sql: str, schema: Schema) -> tuple[str, tuple[str, ...]]:

@@ -151,7 +151,7 @@ def parse_select(text: Text) -> exp.Query:
         statements = [
             s for s in RollviewSpark().parser().parse(list(text.tokens), text.sql) if s is not None
         ]
-    except ParseError as error:
+    except SqlglotError as error:
         raise _syntax_error(text, error) from error
     except RecursionError as error:
         raise _too_deep(text, text.tokens[0]) from error
@@ -196,8 +196,8 @@ def _too_deep(text: Text, token: Token) -> ViewRefused:
     )
 
 
-def _syntax_error(text: Text, error: ParseError) -> ViewRefused:
-    found = error.errors[0] if error.errors else {}
+def _syntax_error(text: Text, error: SqlglotError) -> ViewRefused:
+    found = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
     end = _offset(text.sql, int(found.get("line") or 1), int(found.get("col") or 1))
     token = next((t for t in text.tokens if t.end + 1 >= end), text.tokens[-1])
     label = f"syntax error near {token.text!r}"

@@ -1,0 +1,354 @@
+"""What is refused: by name, with its place underlined, a hint and a reason (L1 to L4)."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from duck import Duck
+from sqlglot import exp
+from test_parse import CASES, QUERIES, SCHEMA
+
+from rollview.errors import ViewRefused
+from rollview.views import limits
+from rollview.views.functions import QUERY_FUNCTIONS, SCALAR, SUMMED
+from rollview.views.parse import parse_query, parse_view
+from rollview.views.syntax import RollviewSpark, Text, call_name
+
+DUCK = Duck(SCHEMA)
+
+
+def refused(sql: str) -> ViewRefused:
+    with pytest.raises(ViewRefused) as caught:
+        parse_view("v", sql, SCHEMA, DUCK.describe)
+    return caught.value
+
+
+def underlined(error: ViewRefused) -> str:
+    row, marks = error.detail.split("\n")
+    return row[marks.index("^") : marks.rindex("^") + 1]
+
+
+S, C = "FROM lake.sales", "lake.customer"
+SQ = "(SELECT id FROM lake.customer"
+REFUSED: list[tuple[str, str, str, str]] = [
+    (f"SELECT s.id {S} s LEFT JOIN {C} c ON c.id = s.cust", "LEFT OUTER JOIN",
+     f"LEFT JOIN {C} c ON c.id = s.cust", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT s.id {S} s RIGHT OUTER JOIN {C} c ON c.id = s.cust", "RIGHT OUTER JOIN",
+     f"RIGHT OUTER JOIN {C} c ON c.id = s.cust", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT s.id {S} s FULL JOIN {C} c ON c.id = s.cust", "FULL OUTER JOIN",
+     f"FULL JOIN {C} c ON c.id = s.cust", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT s.id {S} s LEFT SEMI JOIN {C} c ON c.id = s.cust", "SEMI JOIN",
+     f"LEFT SEMI JOIN {C} c ON c.id = s.cust", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT s.id {S} s ANTI JOIN {C} c ON c.id = s.cust", "ANTI JOIN",
+     f"ANTI JOIN {C} c ON c.id = s.cust", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} WHERE cust IN {SQ})", "IN (SELECT …)", f"cust IN {SQ}", "SUBQUERY_EXPRESSION"),
+    (f"SELECT id {S} WHERE EXISTS {SQ})", "EXISTS", f"EXISTS {SQ}", "SUBQUERY_EXPRESSION"),
+    (f"SELECT (SELECT 7 FROM {C}) AS m {S}", "scalar subquery", f"7 FROM {C}", "SUBQUERY_EXPRESSION"),
+    (f"SELECT MAX(id) AS m {S}", "aggregate MAX", "MAX(id)", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT MIN(id) AS m {S}", "aggregate MIN", "MIN(id)", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT CORR(id, qty) AS m {S}", "aggregate CORR", "CORR(id, qty)", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT STDDEV(id) AS m {S}", "aggregate STDDEV", "STDDEV(id)", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT COLLECT_LIST(id) AS m {S}", "aggregate COLLECT_LIST", "COLLECT_LIST(id)", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT COUNT(DISTINCT id) AS m {S}", "COUNT(DISTINCT)", "COUNT(DISTINCT id)", "AGGREGATE_WITH_DISTINCT"),
+    (f"SELECT SUM(DISTINCT id) AS m {S}", "SUM(DISTINCT)", "SUM(DISTINCT id)", "AGGREGATE_WITH_DISTINCT"),
+    (f"SELECT SUM(qty) OVER (PARTITION BY id) AS m {S}", "window function", "SUM(qty) OVER (PARTITION BY id",
+     "WINDOW_FUNCTION_NOT_TOP_LEVEL"),
+    (f"SELECT id {S}\nORDER BY id DESC", "ORDER BY", "ORDER BY id", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S}\n  SORT BY id", "SORT BY", "SORT BY id", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S}\nWHERE id > 1\n\nLIMIT 10", "LIMIT", "LIMIT 10", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} OFFSET 3", "OFFSET", "OFFSET 3", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} UNION SELECT id FROM {C}", "UNION without ALL", f"UNION SELECT id FROM {C}",
+     "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} INTERSECT SELECT id FROM {C}", "INTERSECT", f"INTERSECT SELECT id FROM {C}",
+     "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} EXCEPT ALL SELECT id FROM {C}", "EXCEPT", f"EXCEPT ALL SELECT id FROM {C}",
+     "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} MINUS SELECT id FROM {C}", "EXCEPT", f"MINUS SELECT id FROM {C}", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S}, LATERAL (SELECT 1 AS x) l", "LATERAL", "LATERAL (SELECT 1 AS x) l", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} LATERAL VIEW EXPLODE(ARRAY(1)) e AS x", "LATERAL",
+     "LATERAL VIEW EXPLODE(ARRAY(1)) e AS x", "OPERATOR_NOT_SUPPORTED"),
+    ("SELECT EXPLODE(items) AS i FROM lake.nested", "EXPLODE", "EXPLODE(items)", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT * {S} PIVOT (SUM(qty) FOR region IN ('a'))", "PIVOT", "PIVOT (SUM(qty) FOR region IN ('a'",
+     "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} TABLESAMPLE (10 PERCENT)", "TABLESAMPLE", "TABLESAMPLE (10", "NON_DETERMINISTIC_EXPRESSION"),
+    ("SELECT * FROM VALUES (1) AS t(a)", "VALUES", "VALUES (1) AS t(a", "OPERATOR_NOT_SUPPORTED"),
+    ("WITH RECURSIVE r AS (SELECT 1 AS a) SELECT a FROM r", "WITH RECURSIVE", "WITH RECURSIVE r AS (SELECT 1 AS a",
+     "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT /*+ BROADCAST(s) */ id {S} s", "hint", "/*+ BROADCAST(s) */", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT TRANSFORM(id) USING 'cat' AS (x STRING) {S}", "TRANSFORM", "TRANSFORM(id) USING 'cat' AS (x",
+     "USER_DEFINED_FUNCTION"),
+    ("SELECT * FROM RANGE(10)", "table function RANGE()", "RANGE(10)", "OPERATOR_NOT_SUPPORTED"),
+    ("SELECT * FROM text.`/etc/passwd`", 'there is no table "text./etc/passwd"', "text.`/etc/passwd`",
+     "TABLE_OR_VIEW_NOT_FOUND"),
+    (f"SELECT id {S} VERSION AS OF 3", "time travel", "VERSION AS OF 3", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} TIMESTAMP AS OF '2026-01-01'", "time travel", "TIMESTAMP AS OF '2026-01-01'",
+     "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT RAND() AS r {S}", "RAND", "RAND()", "NON_DETERMINISTIC_EXPRESSION"),
+    (f"SELECT UUID() AS r {S}", "UUID", "UUID()", "NON_DETERMINISTIC_EXPRESSION"),
+    (f"SELECT MONOTONICALLY_INCREASING_ID() AS r {S}", "MONOTONICALLY_INCREASING_ID",
+     "MONOTONICALLY_INCREASING_ID()", "NON_DETERMINISTIC_EXPRESSION"),
+    (f"SELECT INPUT_FILE_NAME() AS r {S}", "INPUT_FILE_NAME", "INPUT_FILE_NAME()", "NON_DETERMINISTIC_EXPRESSION"),
+    (f"SELECT id {S} WHERE day < CURRENT_DATE", "time function CURRENT_DATE", "CURRENT_DATE", "TIME_FUNCTION"),
+    (f"SELECT id {S} WHERE day < current_date()", "time function CURRENT_DATE", "current_date()", "TIME_FUNCTION"),
+    (f"SELECT NOW() AS n {S}", "time function NOW", "NOW()", "TIME_FUNCTION"),
+    (f"SELECT UNIX_TIMESTAMP() AS n {S}", "time function UNIX_TIMESTAMP", "UNIX_TIMESTAMP()", "TIME_FUNCTION"),
+    (f"SELECT id {S} WHERE day = DATE 'today'", "time literal 'today'", "'today'", "TIME_FUNCTION"),
+    (f"SELECT MY_UDF(id) AS u {S}", "function MY_UDF", "MY_UDF(id)", "USER_DEFINED_FUNCTION"),
+    (f"SELECT db.my_udf(id) AS u {S}", "user function db.my_udf(id)", "db.my_udf(id", "USER_DEFINED_FUNCTION"),
+    (f"SELECT UPER(region) AS u {S}", "function UPER", "UPER(region)", "USER_DEFINED_FUNCTION"),
+    (f"SELECT '${{env:HOME}}' AS x, id {S}", "${…}", "'${env:HOME}'", "PARAMETER"),
+    (f"SELECT id AS `${{x}}` {S}", "${…}", "`${x}`", "PARAMETER"),
+    (f"SELECT '\\u0024{{env:HOME}}' AS x, id {S}", "${…}", "'\\u0024{env:HOME}'", "PARAMETER"),
+    (f"SELECT id {S} WHERE qty = :p", "parameter", ":", "PARAMETER"),
+    (f"SELECT id {S} WHERE qty = ?", "parameter", "?", "PARAMETER"),
+    (f"SELECT id {S} WHERE qty = ${{x}}", "parameter", "$", "PARAMETER"),
+    ("SELECT id FROM lake.sale", 'there is no table "lake.sale"', "lake.sale", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("SELECT id FROM spark_catalog.lake.sales", "a table name of three parts", "spark_catalog.lake.sales",
+     "OPERATOR_NOT_SUPPORTED"),
+    ("SELECT id FROM `lake.sales`", 'there is no table "lake.sales"', "`lake.sales`", "TABLE_OR_VIEW_NOT_FOUND"),
+    (f"SELECT id,\n  amout {S}", 'there is no column "amout"', "amout", "UNRESOLVED_COLUMN"),
+    (f"SELECT x.id {S} s", 'there is no column "x.id"', "x.id", "UNRESOLVED_COLUMN"),
+    (f"SELECT id {S} s, {C} c", 'column "id" is ambiguous', "id", "AMBIGUOUS_REFERENCE"),
+    (f"SELECT a.qty {S} a, {C} a", 'two tables named "a" in FROM', "customer a", "AMBIGUOUS_REFERENCE"),
+    ("SELECT id FROM", "syntax error near 'FROM'", "FROM", "SYNTAX_ERROR"),
+    (f"SELECT id, {S}", "syntax error near ','", ",", "SYNTAX_ERROR"),
+    (f"SELECT CAST(id AS foo) AS x {S}", "syntax error near 'foo'", "foo", "SYNTAX_ERROR"),
+    ("SELECT 'abc FROM t", "syntax error", "'", "SYNTAX_ERROR"),
+    (f"SELECT id {S} |> WHERE id > 1", "pipe syntax", "|>", "SYNTAX_ERROR"),
+    (f"SELECT id, cust AS ID {S}", 'two columns named "ID"', "cust AS ID", "DUPLICATE_COLUMN"),
+    (f"SELECT id AS _rv_count {S}", 'reserved name "_rv_count"', "_rv_count", "RESERVED_NAME"),
+    ("SELECT 1 AS a; SELECT 2 AS b", "2 statements", ";", "SYNTAX_ERROR"),
+    ("DROP TABLE x", "DROP", "DROP", "SYNTAX_ERROR"),
+    (f"INSERT INTO x SELECT id {S}", "INSERT", "INSERT", "SYNTAX_ERROR"),
+    ("SELECT 1 AS one", "SELECT without FROM", "SELECT 1 AS one", "PLAN_NOT_INCREMENTALIZABLE"),
+    (f"SELECT id {S} GROUP BY region", '"id" is neither grouped nor aggregated', "id", "MISSING_AGGREGATION"),
+    (f"SELECT SUM(COUNT(*)) AS x {S}", "aggregate of an aggregate", "SUM(COUNT(*))", "NESTED_AGGREGATE"),
+    (f"SELECT id {S} WHERE COUNT(*) > 1", "aggregate in WHERE or ON", "COUNT(*) > 1", "INVALID_WHERE_CONDITION"),
+    (f"SELECT region {S} GROUP BY 2", "GROUP BY 2", "2", "GROUP_BY_POS_OUT_OF_RANGE"),
+    (f"SELECT region, COUNT(*) AS n {S} GROUP BY ROLLUP (region)", "ROLLUP", "ROLLUP (region",
+     "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT region, COUNT(*) AS n {S} GROUP BY CUBE (region)", "CUBE", "CUBE (region", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT region, COUNT(*) AS n {S} GROUP BY GROUPING SETS ((region), ())", "GROUPING SETS",
+     "GROUPING SETS ((region", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT MAP('a', 1) AS m, COUNT(*) AS n {S} GROUP BY 1", 'key "m" of type map<string,int>',
+     f"SELECT MAP('a', 1) AS m, COUNT(*) AS n {S} GROUP BY 1", "GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE"),
+    (f"SELECT NULL AS x, id {S}", 'column "x" has no type', "x", "VOID_TYPE"),
+    (f"SELECT id {S} QUALIFY ROW_NUMBER() OVER (ORDER BY id) = 1", "QUALIFY",
+     "QUALIFY ROW_NUMBER() OVER (ORDER BY id) = 1", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} FOR UPDATE", "FOR UPDATE", "FOR", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id INTO x {S}", "INTO", "INTO x", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT region COLLATE UTF8_LCASE AS r {S}", "COLLATE", "COLLATE", "OPERATOR_NOT_SUPPORTED"),
+    ("WITH a AS (SELECT 1 AS x), a AS (SELECT 2 AS x) SELECT x FROM a", 'duplicate name "a" in WITH', "a",
+     "DUPLICATED_CTE_NAMES"),
+    (f"SELECT COUNT(s.*) AS n {S} s", "star inside an expression", "s.*", "STAR"),
+    (f"SELECT STRUCT(*) AS n {S} s", "star inside an expression", "STRUCT(*)", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT id {S} UNION ALL SELECT id, name FROM {C}", "UNION ALL of 1 and 2 columns", f"id, name FROM {C}",
+     "NUM_COLUMNS_MISMATCH"),
+    (f"SELECT {S}", "SELECT of nothing", f"SELECT {S}", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT s.id {S}[0] s", "an expression in FROM", "lake.sales[0] s", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT t.a {S} AS t(a, b)", "2 names for 9 columns", "a", "PLAN_NOT_INCREMENTALIZABLE"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "label", "part", "reason"), REFUSED, ids=[r[1] for r in REFUSED])
+def test_l4_refusals_are_named_placed_and_hinted(sql: str, label: str, part: str, reason: str):
+    error = refused(sql)
+    assert f'view "v" cannot be maintained: {label} at line {error.line}' == error.what
+    assert underlined(error) == part
+    assert error.reason == reason and error.hint
+    assert error.line and error.column
+    assert sql.split("\n")[error.line - 1][error.column - 1 :].startswith(part.split("\n")[0])
+
+
+def test_hints_say_what_was_meant():
+    assert "lake.sales" in refused("SELECT id FROM lake.sale").hint
+    assert "amount" in refused("SELECT amout FROM lake.sales").hint
+    assert "UPPER" in refused("SELECT UPER(region) AS u FROM lake.sales").hint
+    assert "query that reads the view" in refused("SELECT id FROM lake.sales ORDER BY id").hint
+
+
+@pytest.mark.parametrize("sql", ["", "  \n ", "-- nothing", "/* nothing */", ";"])
+def test_nothing_is_refused(sql: str):
+    assert refused(sql).hint
+
+
+def test_long_and_deep_sql_is_refused():
+    assert "64 KiB" in refused(f"SELECT '{'x' * 65536}' AS a FROM lake.sales").what
+    for deep in ("(" * 101 + "id" + ")" * 101, "ABS(" * 101 + "id" + ")" * 101, "NOT " * 5000 + "paid",
+                 "- " * 5000 + "id", "CASE WHEN paid THEN 1 ELSE " * 101 + "2" + " END" * 101):  # fmt: skip
+        error = refused(f"SELECT {deep} AS a FROM lake.sales")
+        assert "nesting deeper than 100" in error.what and len(error.detail) < 300
+    wide = " AND ".join(["id > 0"] * 500)
+    assert parse_view("v", f"SELECT id FROM lake.sales WHERE {wide}", SCHEMA, DUCK.describe)
+
+
+def test_more_than_16_inputs_are_refused():
+    tables = ", ".join(f"lake.customer t{n}" for n in range(17))
+    assert "a join of 17 tables" in refused(f"SELECT t0.id FROM {tables}").what
+
+
+def test_what_the_engine_refuses_is_refused():
+    error = refused("SELECT SUM(day) AS d FROM lake.sales")
+    assert error.what == 'view "v" cannot be maintained: Spark does not accept it'
+    assert "sum" in error.detail and error.reason == "ANALYSIS_ERROR"
+
+
+@pytest.mark.parametrize("name", ["", "1v", "_rv_v", "a b", "x" * 64, "lake.v", "v;"])
+def test_bad_view_names_are_refused(name: str):
+    from rollview.errors import ConfigError
+
+    with pytest.raises(ConfigError):
+        parse_view(name, "SELECT id FROM lake.sales", SCHEMA, DUCK.describe)
+
+
+HOSTILE = [
+    "SELECT * FROM text.`/etc/passwd`",
+    "SELECT * FROM csv.`/etc/passwd`",
+    "SELECT * FROM binaryFile.`/etc/passwd`",
+    "SELECT * FROM delta.`/tmp/x`",
+    "WITH a AS (SELECT * FROM text.`/etc/passwd`) SELECT * FROM a",
+    "SELECT * FROM (SELECT * FROM text.`/etc/passwd`) x",
+    "SELECT id FROM lake.sales WHERE id IN (SELECT value FROM text.`/etc/passwd`)",
+    "SELECT TRANSFORM(1) USING 'id -un' AS (x STRING)",
+    "SELECT TRANSFORM(id) USING 'id -un' AS (x STRING) FROM lake.sales",
+    "FROM lake.sales MAP id USING 'cat' AS x",
+    "SELECT java_method('java.lang.System', 'getProperty', 'user.home') AS x FROM lake.sales",
+    "SELECT reflect('java.lang.System', 'getenv', 'PATH') AS x FROM lake.sales",
+    "SELECT try_reflect('java.lang.System', 'getenv', 'PATH') AS x FROM lake.sales",
+    "SELECT `reflect`('java.lang.System', 'getenv', 'PATH') AS x FROM lake.sales",
+    "SELECT REFLECT /* sqlglot.anonymous */ ('java.lang.System', 'getenv', 'PATH') AS x FROM lake.sales",
+    "SELECT builtin.reflect('java.lang.System', 'getenv', 'PATH') AS x FROM lake.sales",
+    "SELECT '${env:RV_SECRET}' AS x FROM lake.sales",
+    "SELECT '${system:user.home}' AS x FROM lake.sales",
+    "SELECT r'${env:RV_SECRET}' AS x FROM lake.sales",
+    "SELECT \"${env:RV_SECRET}\" AS x FROM lake.sales",
+    "SELECT '\\u0024{env:RV_SECRET}' AS x FROM lake.sales",
+    "SELECT '\\$\\{env:RV_SECRET\\}' AS x FROM lake.sales",
+    "SELECT id AS `${env:RV_SECRET}` FROM lake.sales",
+    "SELECT ${env:RV_SECRET} AS x FROM lake.sales",
+    "SELECT CAST(id AS STRING) AS `a${b}` FROM lake.sales",
+    "SELECT input_file_name() AS x FROM lake.sales",
+    "SELECT * FROM range(10)",
+    "SELECT * FROM read_files('/etc')",
+    "SELECT * FROM IDENTIFIER('lake.' || 'sales')",
+    "SELECT IDENTIFIER('reflect')('a', 'b') AS x FROM lake.sales",
+    "SELECT ai_query('m', 'x') AS x FROM lake.sales",
+    "SELECT http_request('GET', 'x') AS x FROM lake.sales",
+    "SELECT from_avro(id, 'x') AS x FROM lake.sales",
+    "SELECT xpath_string('<a/>', 'a') AS x FROM lake.sales",
+    "SELECT raise_error('x') AS x FROM lake.sales",
+    "SELECT version() AS x FROM lake.sales",
+    "SELECT session_user() AS x FROM lake.sales",
+    "SELECT current_catalog() AS x FROM lake.sales",
+    "SELECT secret('a', 'b') AS x FROM lake.sales",
+    "ADD JAR '/tmp/x.jar'",
+    "SET spark.sql.runSQLOnFiles=true",
+    "CREATE TABLE x AS SELECT 1",
+    "INSERT INTO lake.sales SELECT 1",
+    "DROP TABLE lake.sales",
+    "REFRESH TABLE lake.sales",
+    "CALL system.x()",
+    "EXECUTE IMMEDIATE 'select 1'",
+    "BEGIN SELECT 1; END",
+    "SELECT 1; DROP TABLE lake.sales",
+    "SELECT /*+ REPARTITION(1000000) */ id FROM lake.sales",
+    "SELECT * FROM lake.sales, LATERAL explode(sequence(1, 1000000000))",
+]
+
+
+@pytest.mark.parametrize("sql", HOSTILE)
+def test_hostile_sql_is_refused(sql: str):
+    assert refused(sql).hint
+    with pytest.raises(ViewRefused):
+        parse_query(sql, SCHEMA)
+
+
+def test_queries_take_no_words_for_calls():
+    for word in ("user", "current_user", "session_user", "current_timestamp", "CURRENT_CATALOG"):
+        with pytest.raises(ViewRefused):
+            parse_query(f"SELECT {word} FROM lake.sales", SCHEMA)
+
+
+VALUES = ["1", "id", "region", "'x'", "NULL", "qty + 1", "COUNT(*)", "UPPER(region)", "(id)", "lake.sales"]
+PIECES = [
+    "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION ALL", "UNION", "JOIN", "LEFT JOIN",
+    "ON", "USING", "AS", "WITH", "DISTINCT", "AND", "OR", "NOT", "IN", "EXISTS", "BETWEEN", "LIKE", "IS NULL", "CASE",
+    "WHEN", "THEN", "ELSE", "END", "CAST(", "TRY_CAST(", "OVER", "PARTITION BY", "(", ")", ",", ".", "*", "+", "-",
+    "=", "<", "<=>", "||", "[0]", "::INT", "lake.sales", "lake.customer", "id", "region", "s", "t.id", "1", "'x'",
+    "'${a}'", "`b`", "COUNT(*)", "SUM(qty)", "MAX(id)", "RAND()", "reflect('a', 'b')", "explode(items)", "TRANSFORM",
+    "text.`/etc/passwd`", "LATERAL VIEW", "PIVOT", "TABLESAMPLE (1 ROWS)", "VALUES (1)", "CURRENT_DATE", ":p", "?",
+    "x -> x + 1", "INTERVAL 1 DAY", "DATE '2026-01-01'", "EXTRACT(YEAR FROM day)", "VERSION AS OF 1", "/*+ X(a) */",
+    "QUALIFY", "WINDOW", "CROSS JOIN", "NATURAL JOIN", "EXCEPT", "INTERSECT", "NULL", "TRUE", "ARRAY(1)", "MAP('a', 1)",
+    "STRUCT(1 AS a)", "FILTER (WHERE paid)", "IGNORE NULLS", "FOR UPDATE", "COLLATE UTF8_LCASE", "a:b", "@v", "{p}",
+]  # fmt: skip
+
+
+def mutated(pick: random.Random, sql: str) -> str:
+    """The SQL with one or two words dropped, doubled, swapped or replaced."""
+    words = sql.split(" ")
+    for _ in range(pick.randint(1, 2)):
+        at = pick.randrange(len(words))
+        match pick.randrange(5):
+            case 0 | 1:
+                words[at] = pick.choice((*PIECES, *VALUES))
+            case 2:
+                words.insert(at, pick.choice(PIECES))
+            case 3 if len(words) > 2:
+                del words[at]
+            case _:
+                words[at] = pick.choice(words)
+    return " ".join(words)
+
+
+def assert_within(sql: str, nodes: dict[type[exp.Expr], frozenset[str]], functions: frozenset[str]) -> None:
+    """Every node of generated text is on the list, tables are identifiers, and nothing can be substituted."""
+    tree = RollviewSpark().parse(sql)[0]
+    assert tree is not None and "${" not in sql
+    ctes = {c.alias for c in tree.find_all(exp.CTE)}
+    for node in tree.walk():
+        assert type(node) in nodes, type(node)
+        assert {k for k, v in node.args.items() if v} <= nodes[type(node)], node
+        if isinstance(node, exp.Anonymous):
+            assert call_name(node) in functions
+        if isinstance(node, exp.Table):
+            assert not node.args.get("db") and (node.name.startswith(("_rv_", "_rvx_")) or node.name in ctes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_l1_fuzz_nothing_outside_the_list_is_generated(seed: int):
+    pick = random.Random(seed)
+    tried, accepted = 0, 0
+    seeds = [*CASES, *QUERIES * 5, *(r[0] for r in REFUSED), *HOSTILE]
+    while tried < 1000:  # statements that sqlglot can parse
+        sql = mutated(pick, pick.choice(seeds))
+        try:
+            generated, relations = parse_query(sql, SCHEMA)
+        except ViewRefused as error:
+            assert error.what and error.hint
+            tried += error.reason != "SYNTAX_ERROR"
+            continue
+        tried, accepted = tried + 1, accepted + 1
+        assert set(relations) <= set(SCHEMA)
+        assert_within(generated, limits.QUERY.nodes, QUERY_FUNCTIONS)
+    assert accepted > 100
+
+
+def test_l1_fuzz_views():
+    pick = random.Random(99)
+    accepted = 0
+    while accepted < 40:
+        sql = mutated(pick, pick.choice(CASES))
+        DUCK.described.clear()
+        try:
+            definition = parse_view("v", sql, SCHEMA, DUCK.describe)
+        except ViewRefused:
+            continue
+        accepted += 1
+        for generated in (definition.sql, *DUCK.described):
+            assert_within(generated, limits.VIEW.nodes, SCALAR | SUMMED)
+
+
+def test_an_unknown_place_falls_back_to_the_whole():
+    error = Text("s", "a b").refused(None, "x", "y")
+    assert (error.line, error.column) == (1, 1)
