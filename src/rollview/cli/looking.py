@@ -83,11 +83,11 @@ def _pending(s: ViewStatus) -> str:
 
 
 def _print_status(rows: list[ViewStatus]) -> None:
-    shown = table(("view", "state", "view time (UTC)", "high-water mark", "lag", "pending fold", "policy"),
+    shown = table(("view", "state", "view time (UTC)", "high-water mark", "lag", "to fold", "policy"),
                   ("high-water mark",), ("view time (UTC)",))  # fmt: skip
     for s in rows:
         shown.add_row(Text(s.name), Text(s.state, STATES.get(s.state, "")), _shown_time(s),
-                      str(s.high_water_mark), _lag(s), _pending(s), Text(s.policy))  # fmt: skip
+                      str(s.high_water_mark), _lag(s), counted(s.pending_rows, "row"), Text(s.policy))  # fmt: skip
     stdout().print(shown)
     note(f"the newest captured transaction is {rows[0].newest}; rollview capture looks for more")
     for s in rows:
@@ -143,14 +143,17 @@ def history(place: Place, view: str | None, limit: int, as_json: bool) -> None:
 
 
 def _print_history(rows: list[Refresh]) -> None:
-    shown = table(("started (UTC)", "view", "technique", "from", "to", "rows", "jobs", "seconds", "why"),
-                  ("from", "to", "rows", "jobs", "seconds"), ("started (UTC)", "view", "technique"))  # fmt: skip
+    shown = table(("started (UTC)", "view", "how, and why", "from", "to", "rows", "jobs", "seconds"),
+                  ("from", "to", "rows", "jobs", "seconds"), ("started (UTC)", "view"))  # fmt: skip
     for r in rows:
-        failed = r.state == "failed"
-        how = Text("failed", BAD) if failed else Text(r.technique)
-        why = Text(r.error.partition("\n")[0], BAD) if failed else Text(r.reason)
-        shown.add_row(moment(r.started_at), Text(r.view), how, _csn(r.from_csn), _csn(r.to_csn),
-                      f"{r.rows:,}", str(r.jobs), f"{r.seconds:.2f}", why)  # fmt: skip
+        how, why = (
+            (Text("failed", BAD), r.error.partition("\n")[0])
+            if r.state == "failed"
+            else (Text(r.technique), r.reason)
+        )
+        shown.add_row(moment(r.started_at), Text(r.view), Text.assemble(how, "\n", (why, "dim")),
+                      _csn(r.from_csn), _csn(r.to_csn), f"{r.rows:,}", str(r.jobs),
+                      f"{r.seconds:.2f}")  # fmt: skip
     stdout().print(shown)
 
 
@@ -190,7 +193,9 @@ def print_explanation(e: Explanation) -> None:
         say(f"estimate: {incremental:.1f} s incrementally, {full:.1f} s recomputed")
     for block in e.blocks:
         keys = f" by {', '.join(block['keys'])}" if block["keys"] else ""
-        memory = f", remembers {', '.join(block['remembers'])}" if block["remembers"] else ""
+        memory = (
+            f", remembers {counted(len(block['remembers']), 'sum')}" if block["remembers"] else ""
+        )
         say(
             f"block {block['block']}: {block['kind']} of {', '.join(block['inputs'])}{keys}{memory}"
         )

@@ -88,7 +88,13 @@ def plain(value: Any) -> Any:
 
 def table(columns: Sequence[str], right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
     """An empty table; the columns in `right` hold numbers, those in `whole` are not broken."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    made = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        collapse_padding=True,
+        header_style="bold",
+    )
     for name in columns:
         made.add_column(Text(name), justify="right" if name in right else "left", overflow="fold",
                         no_wrap=name in whole)  # fmt: skip

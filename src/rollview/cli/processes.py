@@ -176,10 +176,10 @@ def refresh(
 
 def print_refreshes(reports: Sequence[RefreshReport]) -> None:
     """What refreshes did, view by view."""
-    shown = table(("view", "technique", "shows", "rows", "jobs", "seconds", "why"),
-                  ("shows", "rows", "jobs", "seconds"))  # fmt: skip
+    numbers = ("shows", "rows", "jobs", "seconds")
+    shown = table(("view", "how, and why", *numbers), numbers, ("view",))
     for r in reports:
-        style = MIDDLING if r.technique == "COMPLETE_RECOMPUTE" else ""
-        shown.add_row(Text(r.view), Text(r.technique, style), str(r.view_time), f"{r.rows:,}",
-                      str(r.jobs), f"{r.seconds:.2f}", Text(r.reason))  # fmt: skip
+        how = Text(r.technique, MIDDLING if r.technique == "COMPLETE_RECOMPUTE" else "")
+        shown.add_row(Text(r.view), Text.assemble(how, "\n", (r.reason, "dim")), str(r.view_time),
+                      f"{r.rows:,}", str(r.jobs), f"{r.seconds:.2f}")  # fmt: skip
     stdout().print(shown)

@@ -6,6 +6,7 @@ Z1  What the JVM writes to stderr goes to a file without a name, unless --debug 
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
@@ -63,10 +64,13 @@ class Bar:
 def start_spark(warehouse: Warehouse, debug: bool) -> None:
     """Start the warehouse's session, and say so where somebody watches (Z1)."""
     from pyspark import SparkContext
+    from pyspark.logger import PySparkLogger
 
     from rollview.spark.jars import jar_paths
 
     jar_paths()  # says so if it has to fetch them
+    if not debug:  # it logs every refused query, with its plan; rollview's error says enough
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     if debug or SparkContext._active_spark_context is not None:
         _ = warehouse.spark
         return

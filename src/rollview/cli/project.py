@@ -21,7 +21,8 @@ from sqlglot.tokenizer_core import TokenType
 from rollview.config import Project
 from rollview.errors import ConfigError, RollviewError
 from rollview.reports import SourceReport
-from rollview.views.statements import CreateView, Select, parse_statement, view_name
+from rollview.views.names import view_name
+from rollview.views.statements import CreateView, Select, parse_statement
 from rollview.views.syntax import RollviewSpark, tokens_of
 from rollview.warehouse import Warehouse
 

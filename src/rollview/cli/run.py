@@ -8,7 +8,6 @@ Q3  SIGINT and SIGTERM end the run after the current round; a second one ends it
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -155,15 +154,29 @@ def _print_round(done: Round, as_json: bool) -> None:
         note(f"  {str(problem).replace(chr(10), chr(10) + '  ')}")
 
 
+@dataclass(slots=True)
+class Stop:
+    """Whether the run was asked to stop. A plain flag: a signal may come while any lock is held."""
+
+    asked: bool = False
+
+    def wait(self, seconds: float) -> bool:
+        """Wait that long, or until it was asked; whether it was."""
+        end = time.monotonic() + seconds
+        while not self.asked and (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, 0.2))
+        return self.asked
+
+
 @contextmanager
-def stopping(place: Place) -> Iterator[threading.Event]:
-    """An event that the first signal sets; the second one interrupts (Q3)."""
-    stopped = threading.Event()
+def stopping(place: Place) -> Iterator[Stop]:
+    """What the first signal sets; the second one interrupts (Q3)."""
+    stopped = Stop()
 
     def stop(number: int, frame: object) -> None:
-        if stopped.is_set():
+        if stopped.asked:
             raise KeyboardInterrupt
-        stopped.set()
+        stopped.asked = True
         place.note("stopping after this round; once more stops at once")
 
     before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
