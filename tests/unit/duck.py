@@ -8,6 +8,7 @@ share nothing but the rows.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -51,7 +52,7 @@ def spark_type(duck: str) -> str:
     if duck.endswith("[]"):
         return f"array<{spark_type(duck[:-2])}>"
     if duck.startswith("STRUCT("):
-        fields = [f.strip().split(" ", 1) for f in duck[7:-1].split(",")]
+        fields = [f.strip().rsplit(" ", 1) for f in re.split(r",(?![^(]*\))", duck[7:-1])]
         return "struct<" + ",".join(f"{n}:{spark_type(t)}" for n, t in fields) + ">"
     if duck.startswith("MAP("):
         key, value = duck[4:-1].split(",", 1)

@@ -118,7 +118,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     (f"SELECT id {S} |> WHERE id > 1", "pipe syntax", "|>", "SYNTAX_ERROR"),
     (f"SELECT id, cust AS ID {S}", 'two columns named "ID"', "cust AS ID", "DUPLICATE_COLUMN"),
     (f"SELECT id AS _rv_count {S}", 'reserved name "_rv_count"', "_rv_count", "RESERVED_NAME"),
-    ("SELECT 1 AS a; SELECT 2 AS b", "2 statements", ";", "SYNTAX_ERROR"),
+    ("SELECT 1 AS a; SELECT 2 AS b", "several statements", ";", "SYNTAX_ERROR"),
     ("DROP TABLE x", "DROP", "DROP", "SYNTAX_ERROR"),
     (f"INSERT INTO x SELECT id {S}", "INSERT", "INSERT", "SYNTAX_ERROR"),
     ("SELECT 1 AS one", "SELECT without FROM", "SELECT 1 AS one", "PLAN_NOT_INCREMENTALIZABLE"),
@@ -146,6 +146,8 @@ REFUSED: list[tuple[str, str, str, str]] = [
     (f"SELECT id {S} UNION ALL SELECT id, name FROM {C}", "UNION ALL of 1 and 2 columns", f"id, name FROM {C}",
      "NUM_COLUMNS_MISMATCH"),
     (f"SELECT {S}", "SELECT of nothing", f"SELECT {S}", "OPERATOR_NOT_SUPPORTED"),
+    (f"SELECT 'x'.a AS y {S}", "a dot after a value", "'x'.a", "OPERATOR_NOT_SUPPORTED"),
+    ("VALUES (1)", "VALUES", "VALUES", "SYNTAX_ERROR"),
     (f"SELECT s.id {S}[0] s", "an expression in FROM", "lake.sales[0] s", "OPERATOR_NOT_SUPPORTED"),
     (f"SELECT t.a {S} AS t(a, b)", "2 names for 9 columns", "a", "PLAN_NOT_INCREMENTALIZABLE"),
 ]  # fmt: skip

@@ -34,6 +34,7 @@ from rollview.views.syntax import DEEPEST_NESTING, Text, call_name
 
 RESERVED = ("_rv_", "_rvx_")
 FROM_ITEMS = (exp.Table, exp.Subquery)
+HAVE_FIELDS = (exp.Column, exp.Dot, exp.Bracket, exp.Paren, exp.Anonymous, exp.Cast, exp.Identifier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +230,8 @@ def _check_dot(text: Text, node: exp.Dot) -> None:
         hint = "only Spark's built-in deterministic functions can be called, by their plain name"
         refusal = Refusal(f"user function {node.sql()}", hint, "USER_DEFINED_FUNCTION")
         raise refusal_of(text, node, refusal)
+    if not isinstance(node.this, HAVE_FIELDS) or not isinstance(node.expression, exp.Identifier):
+        raise refusal_of(text, node, Refusal("a dot after a value", "name a column and its field"))
 
 
 def _check_cast(text: Text, node: exp.Cast) -> None:

@@ -26,6 +26,7 @@ from rollview.errors import ViewRefused
 LONGEST_SQL = 64 * 1024
 DEEPEST_NESTING = 100
 WIDEST_LINE = 120
+FIRST_WORDS = ("SELECT", "WITH", "FROM", "(")
 AFTER_NO_COMMA = (TokenType.FROM, TokenType.R_PAREN, TokenType.WHERE, TokenType.GROUP_BY)
 SYNTAX_CALLS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
 DATE_UNITS = frozenset(
@@ -146,6 +147,10 @@ def tokens_of(subject: str, sql: str) -> Text:
 def parse_select(text: Text) -> exp.Query:
     """The one query that the text consists of."""
     _check_nesting(text)
+    first = text.tokens[0]
+    if first.text.upper() not in FIRST_WORDS:
+        hint = "a view is one SELECT statement"
+        raise text.refused((first.start, first.end + 1), first.text.upper(), hint, "SYNTAX_ERROR")
     _check_tokens(text)
     try:
         statements = [
@@ -155,24 +160,19 @@ def parse_select(text: Text) -> exp.Query:
         raise _syntax_error(text, error) from error
     except RecursionError as error:
         raise _too_deep(text, text.tokens[0]) from error
-    if len(statements) != 1:
-        semicolon = next((t for t in text.tokens if t.token_type == TokenType.SEMICOLON), None)
-        place = (semicolon.start, semicolon.end + 1) if semicolon else None
-        hint = "give one SELECT statement" if statements else "write a SELECT statement"
-        raise text.refused(place, f"{len(statements)} statements", hint, "SYNTAX_ERROR")
-    tree = statements[0]
+    tree = statements[0] if statements else None
     if not isinstance(tree, exp.Query):
-        label = text.tokens[0].text.upper()
-        first = text.tokens[0]
         hint = "a view is one SELECT statement"
-        raise text.refused((first.start, first.end + 1), label, hint, "SYNTAX_ERROR")
+        raise text.refused(text.whole(), first.text.upper(), hint, "SYNTAX_ERROR")
     return _tidied(tree)
 
 
 def _check_tokens(text: Text) -> None:
-    """Refuse what sqlglot reads, but Spark does not: pipes, and a comma before FROM or a parenthesis."""
+    """Refuse what sqlglot reads, but Spark does not: statements, pipes, a comma before FROM."""
     for token, following in zip(text.tokens, text.tokens[1:], strict=False):
         place = (token.start, token.end + 1)
+        if token.token_type == TokenType.SEMICOLON and following.token_type != TokenType.SEMICOLON:
+            raise text.refused(place, "several statements", "give one SELECT statement", "SYNTAX_ERROR")
         if token.text == "|>":
             raise text.refused(place, "pipe syntax", "write it as SELECT … FROM …", "SYNTAX_ERROR")
         if token.token_type == TokenType.COMMA and following.token_type in AFTER_NO_COMMA:
