@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check bench docs lock golden-rewrite clean
+.PHONY: help setup demo test test-all check bench docs lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -36,7 +36,7 @@ check: $(READY) ## Check style, types and the direction of imports
 bench: $(READY) ## Measure, and write the results
 	$(BIN)/python -m bench
 
-docs: $(READY) ## Build the documentation and run its examples
+docs: $(READY) ## Write docs/reference.md from the code and check the links
 	$(BIN)/python tools/docs.py
 
 # LOCK=--upgrade takes the newest versions within the bounds of pyproject.toml.
@@ -46,9 +46,6 @@ lock: ## Write requirements.lock anew from pyproject.toml (LOCK=--upgrade for ne
 	build/lock/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
 		--extra dev --custom-compile-command "make lock" --output-file requirements.lock \
 		$(LOCK) pyproject.toml
-
-golden-rewrite: $(READY) ## Write the expected results of tests/golden anew; then read the diff
-	ROLLVIEW_GOLDEN=rewrite $(BIN)/pytest tests/golden
 
 clean: ## Remove what the other targets made, except the cache of jars
 	rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

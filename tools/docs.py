@@ -38,7 +38,9 @@ def reference() -> str:
 
 def help_of(name: str) -> str:
     """What `rollview NAME --help` prints, with the help of its own verbs below it."""
-    context = click.Context(rollview, info_name="rollview", terminal_width=100, max_content_width=100)
+    context = click.Context(
+        rollview, info_name="rollview", terminal_width=100, max_content_width=100
+    )
     command = rollview.get_command(context, name)
     assert command is not None, f"the verb {name} is there"
     inner = click.Context(command, context, name, terminal_width=100, max_content_width=100)
