@@ -21,11 +21,12 @@ from urllib.parse import unquote
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
 from rollview.config import seconds_of
-from rollview.errors import ConfigError, StepConflict, TimeNotReached
+from rollview.errors import ConfigError, RollviewError, StepConflict, TimeNotReached
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import BlockRow, Intent, Ledger, ViewRow
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
+from rollview.spark.rolled import still_being_built
 from rollview.views.blocks import inputs
 
 KEEP = "7 days"
@@ -63,6 +64,8 @@ def face(ledger: Ledger, view: str) -> BlockRow:
 
 def check_range(view: str, row: BlockRow, to: Csn) -> None:
     """Raise unless the view can show `to`."""
+    if row.folded_version is None:
+        raise still_being_built(view)
     mark = high_water_mark(row.frontier)
     if to > mark:
         raise TimeNotReached(
@@ -81,6 +84,8 @@ def check_range(view: str, row: BlockRow, to: Csn) -> None:
 def fold(relations: Relations, view: ViewRow, to: Csn) -> FoldReport:
     """Work the log up to `to` into the folded rows of every block, bucket by bucket."""
     done = 0
+    if face(relations.ledger, view.name).folded_version is None:
+        raise still_being_built(view.name)
     for block in relations.ledger.blocks(view.name):
         for bucket in range(len(block.fold_times)):
             now = face(relations.ledger, block.name)
@@ -104,13 +109,17 @@ def fold_bucket(relations: Relations, name: str, bucket: int, to: Csn) -> None:
         name,
         {"bucket": None if whole else bucket, "to": to, "txn": newest + 2, "version": newest + 1},
     )
-    failpoint(Failpoint.FOLD_AFTER_INTENT)
-    with spark_errors(relations, name, []):
-        rows = table.state(to, None if whole else bucket, len(row.fold_times))
-        written = table.write_folded(
-            rows, newest + 2, None if whole else bucket, len(row.fold_times)
-        )
-    failpoint(Failpoint.FOLD_AFTER_DELTA_COMMIT)
+    try:
+        with spark_errors(relations, name, []):
+            failpoint(Failpoint.FOLD_AFTER_INTENT)
+            rows = table.state(to, None if whole else bucket, len(row.fold_times))
+            written = table.write_folded(
+                rows, newest + 2, None if whole else bucket, len(row.fold_times)
+            )
+            failpoint(Failpoint.FOLD_AFTER_DELTA_COMMIT)
+    except RollviewError:
+        _settle_fold(ledger, relations.warehouse, intent)  # it may have committed all the same
+        raise
     with ledger.atomic():
         _commit_fold(ledger, intent)
         if whole:
@@ -184,14 +193,15 @@ def sweep(ledger: Ledger, warehouse: Path, grace_seconds: float = GRACE_SECONDS)
     return swept
 
 
-def sweep_folded(table: Path, grace_seconds: float = GRACE_SECONDS) -> int:
+def sweep_folded(table: Path, pinned: int, grace_seconds: float = GRACE_SECONDS) -> int:
     """Delete files that folds of this table replaced longer ago than the grace time; how many.
 
-    The table is rollview's own and read only at versions that the ledger pins, so that its log tells all.
+    The table is rollview's own and read only at versions that the ledger pins, so that its log tells all, up to
+    the version `pinned`: a later one is of a writer that died, and readers still need what it replaced.
     """
     limit, gone = time.time() - grace_seconds, 0
     for commit in (table / "_delta_log").glob("*.json"):
-        if commit.stat().st_mtime <= limit:
+        if int(commit.stem) <= pinned and commit.stat().st_mtime <= limit:
             for line in commit.read_text(encoding="utf-8").splitlines():
                 removed = json.loads(line).get("remove")
                 file = table / unquote(removed["path"]) if removed else None
@@ -221,15 +231,19 @@ def recover(ledger: Ledger, warehouse: Path) -> list[str]:
         done.append(f'a step of "{intent.subject}" had not committed and was dropped')
     for intent in ledger.intents("fold"):
         failpoint(Failpoint.RECOVER_BEFORE_COMMIT)
-        row = ledger.block(intent.subject)
-        if row is not None and _fold_committed(ledger, warehouse / row.folder / "folded", intent):
-            _commit_fold(ledger, intent)
-            done.append(f'a fold of "{intent.subject}" had committed and was taken over')
-        else:
-            ledger.end(intent.id)
-            done.append(f'a fold of "{intent.subject}" had not committed and was dropped')
+        done.append(_settle_fold(ledger, warehouse, intent))
         failpoint(Failpoint.RECOVER_AFTER_COMMIT)
     return done
+
+
+def _settle_fold(ledger: Ledger, warehouse: Path, intent: Intent) -> str:
+    """Take over a fold that committed to Delta Lake, drop one that did not (A2); what was done."""
+    row = ledger.block(intent.subject)
+    if row is not None and _fold_committed(ledger, warehouse / row.folder / "folded", intent):
+        _commit_fold(ledger, intent)
+        return f'a fold of "{intent.subject}" had committed and was taken over'
+    ledger.end(intent.id)
+    return f'a fold of "{intent.subject}" had not committed and was dropped'
 
 
 def _fold_committed(ledger: Ledger, table: Path, intent: Intent) -> bool:

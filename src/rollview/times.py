@@ -31,6 +31,8 @@ def csn_of(ledger: Ledger, time: Time) -> Csn:
                 "name a moment that has passed, or leave the time out for now",
             )
         return ledger.csn_at(moment)
+    if isinstance(time, bool) or not isinstance(time, int):
+        raise _no_time(time)
     if time < 0 or time > newest:
         raise TimeNotReached(
             f"there is no transaction {time} yet" if time > 0 else f"{time} is not a time",
@@ -46,7 +48,11 @@ def _read(text: str) -> int | datetime:
     try:
         return datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
     except ValueError:
-        raise ConfigError(
-            f'"{text}" is not a time',
-            hint='a CSN such as 42, or a moment such as "2026-11-15 17:00" (UTC if no zone is given)',
-        ) from None
+        raise _no_time(text) from None
+
+
+def _no_time(value: object) -> ConfigError:
+    return ConfigError(
+        f'"{value}" is not a time',
+        hint='a CSN such as 42, or a moment such as "2026-11-15 17:00" (UTC if no zone is given)',
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.errors import ConfigError, TimeNotReached
+from rollview.errors import ConfigError, RefreshError, RollviewError, SourceError
 from rollview.ledger.lock import WriteLock
 from rollview.ledger.store import Ledger, Refresh, Source, ViewRow
 from rollview.reports import ApplyReport, SourceReport, ViewStatus
@@ -106,8 +106,12 @@ class Warehouse:
         if self._lock is None:
             lock = WriteLock(self.path, self.ledger)
             lock.acquire()
+            try:
+                self.recovered = recover(self.ledger, self.path)
+            except Exception:
+                lock.release()
+                raise
             self._lock = lock
-            self.recovered = recover(self.ledger, self.path)
 
     def add_source(
         self,
@@ -254,13 +258,16 @@ class Warehouse:
         forget(self.relations, row)
         sweep(self.ledger, self.path)
         for block in self.ledger.blocks(view):
-            sweep_folded(self.path / block.folder / "folded")
+            sweep_folded(self.path / block.folder / "folded", block.folded_version or 0)
         return report
 
     def refresh(
         self, view: str | Sequence[str] | None = None, to: Time = None, full: bool = False
     ) -> Any:
-        """Capture, propagate and apply; a list of views (or None: all) comes to one common time."""
+        """Capture, propagate and apply; a list of views (or None: all) comes to one common time.
+
+        Of several, those that can go on do so before the error of the first that cannot is raised.
+        """
         from rollview.refresh import refresh_view
 
         self.write()
@@ -268,10 +275,15 @@ class Warehouse:
         names = [v.name for v in self.ledger.views()] if view is None else view
         rows = [self.view(n) for n in ([names] if isinstance(names, str) else names)]
         at = csn_of(self.ledger, to)
-        reports = {
-            row.name: refresh_view(self.relations, row, at, full, self.progress)
-            for row in self.upstream_first(rows)
-        }
+        reports: dict[str, RefreshReport] = {}
+        failures: list[RollviewError] = []
+        for row in self.upstream_first(rows):
+            try:
+                reports[row.name] = refresh_view(self.relations, row, at, full, self.progress)
+            except (SourceError, RefreshError) as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
         done = [reports[row.name] for row in rows]
         return done[0] if isinstance(view, str) else done
 
@@ -332,20 +344,24 @@ class Warehouse:
         return self.relations.rolled(view).table(self._reading_time(view, as_of))
 
     def _reading_time(self, view: str, as_of: Time) -> Csn:
+        from rollview.spark.rolled import still_being_built
+
         row = self.view(view)
         if as_of is not None:
             return csn_of(self.ledger, as_of)
         if row.view_time is None:
-            raise TimeNotReached(f'view "{view}" is still being built', row.reason,
-                                 f"rollview refresh {view} goes on with it")  # fmt: skip
+            raise still_being_built(view)
         return row.view_time
 
     def changes(self, view: str, lo: Time, hi: Time = None) -> DataFrame:
         """The view's changes in (lo, hi]: its columns, `_stamp` and `_count`."""
         row, table = self.view(view), self.relations.rolled(view)
         names = [c.name for c in row.definition.columns]
+        start = csn_of(self.ledger, lo)
         end = csn_of(self.ledger, hi) if hi is not None else table.mark
-        rows = table.changes(csn_of(self.ledger, lo), end, names)
+        if start > end:
+            raise ConfigError(f"({start}, {end}] is not an interval", hint="name the earlier time first")
+        rows = table.changes(start, end, names)
         return rows.withColumnRenamed(STAMP, "_stamp").withColumnRenamed(COUNT, "_count")
 
     def verify(self, view: str) -> VerifyReport:

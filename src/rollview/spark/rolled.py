@@ -132,6 +132,8 @@ class RolledTable:
 
     def check(self, row: BlockRow, time: Csn) -> None:
         """Raise unless `time` lies in what is kept and complete."""
+        if row.folded_version is None:
+            raise still_being_built(row.view)
         mark = high_water_mark(row.frontier)
         if not row.oldest <= time <= mark:
             where = "older than what is kept" if time < row.oldest else "past the high-water mark"
@@ -232,6 +234,15 @@ class RolledTable:
         else:
             rows = self._bound(rolled.visible(self.block, pin.span, pin.any_taken), pin)
         return rows if bucket is None else rows.where(self.bucket_of(buckets) == bucket)
+
+
+def still_being_built(view: str) -> TimeNotReached:
+    """The error for whoever wants to read or move a view that has no contents yet."""
+    return TimeNotReached(
+        f'view "{view}" is still being built',
+        "its first build was interrupted, or has failed",
+        f"rollview refresh {view} goes on with it",
+    )
 
 
 def empty_rows(spark: SparkSession, schema: str) -> DataFrame:
