@@ -5,7 +5,7 @@
     ├── ConfigError          rollview.toml, options, names, the machine
     ├── WarehouseError       WarehouseLocked, LedgerDamaged, WarehouseTooNew
     ├── SourceError          Unreachable, ChangesLost, SchemaChanged
-    └── RefreshError         TimeNotReached, StepConflict
+    └── RefreshError         TimeNotReached, StepConflict, QueryFailed
 
 Each error has three parts: what failed (kind of object and its quoted name), detail, and a hint one can act
 on. The command line prints the three parts and no traceback. Knows nothing else of the product.
@@ -92,3 +92,7 @@ class TimeNotReached(RefreshError):
 
 class StepConflict(RefreshError):
     """A step does not continue what the ledger has."""
+
+
+class QueryFailed(RefreshError):
+    """The view's query fails on some row, such as by a division by zero."""

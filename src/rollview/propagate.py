@@ -25,12 +25,13 @@ from rollview.calculus.rolling import (
     next_width,
 )
 from rollview.changes import Csn
-from rollview.errors import SourceError, StepConflict
+from rollview.errors import RollviewError, SourceError, StepConflict
 from rollview.failpoints import Failpoint, failpoint
-from rollview.ledger.store import Step
+from rollview.ledger.store import Intent, Step
 from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
+from rollview.spark.rolled import Written
 from rollview.views.blocks import Block, Definition, Input, inputs, joins
 
 STEP_ROWS = 1_000_000
@@ -125,13 +126,7 @@ def run_step(
     intent = None
     if not plan.empty:
         intent = ledger.begin("step", plan.block, {"folder": before.folder})
-        failpoint(Failpoint.STEP_AFTER_INTENT)
-        leaves = Leaves()
-        tree = step_query(block, plan, leaves.name)
-        with spark_errors(relations, plan.block, [i.relation for i in inputs(block)]):
-            rows = evaluated(relations.spark, tree, leaves, relations)
-            step = relations.rolled(plan.block).append(rows, intent.id)
-        failpoint(Failpoint.STEP_AFTER_WRITE)
+        step = _written(relations, block, plan, intent)
     with ledger.atomic():
         now = ledger.block(plan.block)
         if now is None or now.frontier != before.frontier:
@@ -149,6 +144,24 @@ def run_step(
     failpoint(Failpoint.STEP_AFTER_COMMIT)
     size = (step.rows, step.taken, step.bytes) if step else (0, 0, 0)
     return StepReport(plan.block, plan.frontier, plan.rows, *size, time.monotonic() - started)
+
+
+def _written(relations: Relations, block: Block, plan: Plan, intent: Intent) -> Written:
+    """The rows of a step in its own folder; if that fails, the intent ends and the folder is swept up."""
+    leaves = Leaves()
+    tree = step_query(block, plan, leaves.name)
+    try:
+        with spark_errors(relations, plan.block, [i.relation for i in inputs(block)]):
+            failpoint(Failpoint.STEP_AFTER_INTENT)
+            rows = evaluated(relations.spark, tree, leaves, relations)
+            step = relations.rolled(plan.block).append(rows, intent.id)
+            failpoint(Failpoint.STEP_AFTER_WRITE)
+    except RollviewError:
+        with relations.ledger.atomic():
+            relations.ledger.put_trash(f"{intent.payload['folder']}/steps/{intent.id}")
+            relations.ledger.end(intent.id)
+        raise
+    return step
 
 
 @dataclass(frozen=True, slots=True)

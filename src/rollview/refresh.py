@@ -18,7 +18,7 @@ from rollview.build import Progress, build
 from rollview.calculus.cost import Estimate, InputSize, estimate
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
-from rollview.errors import ChangesLost, RefreshError, RollviewError, TimeNotReached
+from rollview.errors import ChangesLost, QueryFailed, RefreshError, RollviewError, TimeNotReached
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import Refresh, ViewRow
 from rollview.propagate import PropagateReport, propagate
@@ -102,7 +102,16 @@ def _refresh(
         reason = (f"INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL: {costs.incremental:.1f} s estimated "
                   f"against {costs.full:.1f} s")  # fmt: skip
         return _recompute(relations, view, to, reason, progress, details)
-    return _incremental(relations, view, to, details)
+    try:
+        return _incremental(relations, view, to, details)
+    except QueryFailed as failed:
+        strict = view.options.get("policy") == "incremental_strict"
+        if strict or not _rows_went(relations, view, to):
+            raise
+        # The row may have gone since. At the times that show it the view has no contents, so that no view delta
+        # can lead through them: the view starts anew after them.
+        reason = f"QUERY_FAILED_ON_THE_WAY: {failed.detail}"
+        return _recompute(relations, view, to, reason, progress, details)
 
 
 def _lost(relations: Relations, view: ViewRow, to: Csn) -> ChangesLost | None:
@@ -141,6 +150,16 @@ def _incremental(
     reason = _why(how, done)
     return RefreshReport(view.name, how if ran else "NO_OP", reason, to, 0, rows, size, 0, ran,
                          details)  # fmt: skip
+
+
+def _rows_went(relations: Relations, view: ViewRow, to: Csn) -> bool:
+    """Whether an input lost rows on the way to `to`: a row that makes the query fail may be among them."""
+    for number, block in enumerate(view.definition.blocks):
+        row = applying.face(relations.ledger, view.definition.block_name(number))
+        for at, i in zip(row.frontier, inputs(block), strict=True):
+            if relations.taken_rows(i.relation, at, to):
+                return True
+    return False
 
 
 def _why(technique: str, done: PropagateReport) -> str:
