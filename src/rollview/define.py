@@ -38,6 +38,7 @@ OPTIONS = {
     "comment": "for people",
 }
 FOLDS = ("auto", "always")
+MOST_BUCKETS = 1024
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,8 +52,11 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
             _one_of(name, value, FOLDS)
         elif name in ("keep", "step_seconds"):
             seconds_of(value, name)
-        elif name != "comment" and not (str(value).isdigit() and int(str(value)) > 0):
-            raise ConfigError(f'option "{name}" cannot be "{value}"', hint="a whole number above 0")
+        elif name != "comment":
+            most = MOST_BUCKETS if name == "buckets" else 2**62
+            if not (str(value).isdecimal() and 0 < int(str(value)) <= most):
+                hint = f"a whole number from 1 to {most}"
+                raise ConfigError(f'option "{name}" cannot be "{value}"', hint=hint)
     return dict(options)
 
 

@@ -68,6 +68,9 @@ class FileLock:
             try:
                 self._lock(descriptor)
                 write_file(descriptor, this_process())
+            except OSError as error:
+                os.close(descriptor)
+                raise _cannot_lock(self.warehouse, error) from error
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -254,7 +257,7 @@ def _cannot_lock(warehouse: Path, error: OSError) -> WarehouseError:
     return WarehouseError(
         f'warehouse "{warehouse}" cannot be locked',
         error.strerror or str(error),
-        "the warehouse must be a folder that you may write to, on a file system that has flock",
+        "the warehouse must be a folder that you may write to, with space left, on a file system that has flock",
     )
 
 
