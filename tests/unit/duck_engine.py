@@ -86,10 +86,17 @@ def generated(verb: str, block: Block, *details: object) -> str:
 
     Whoever changes the product under the tests (a sabotage) clears this cache.
     """
-    if verb == "shown_state":
-        tree = rolled.shown(block, readable_state(block, *details))
-    else:
-        tree = getattr(rolled, verb)(block, *details)
+    match verb:
+        case "visible":
+            tree = rolled.visible(block, *details)
+        case "state":
+            tree = rolled.state(block, *details)
+        case "signed_state":
+            tree = rolled.signed_state(block, *details)
+        case "shown_state":
+            tree = rolled.shown(block, readable_state(block, *details))
+        case "row_changes":
+            tree = rolled.row_changes(block, *details)
     return tree.sql(dialect="duckdb", copy=False)
 
 
