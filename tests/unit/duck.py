@@ -29,7 +29,7 @@ TO_DUCK = {
     "double": "DOUBLE", "string": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMPTZ",
     "timestamp_ntz": "TIMESTAMP", "binary": "BLOB",
 }  # fmt: skip
-FROM_DUCK = {v: k for k, v in TO_DUCK.items()} | {"HUGEINT": "bigint", "\"NULL\"": "void"}
+FROM_DUCK = {v: k for k, v in TO_DUCK.items()} | {"HUGEINT": "bigint", '"NULL"': "void"}
 
 
 @cache
@@ -85,7 +85,9 @@ class Duck:
         own = ".".join(f'"{p}"' for p in name.split("."))
         body = ", ".join(f'"{c}" {duck_type(t)}' for c, t in columns)
         self.db.execute(f"CREATE OR REPLACE TABLE {own} ({body})")
-        self.db.execute(f'CREATE OR REPLACE VIEW "{relation_identifier(name)}" AS SELECT * FROM {own}')
+        self.db.execute(
+            f'CREATE OR REPLACE VIEW "{relation_identifier(name)}" AS SELECT * FROM {own}'
+        )
 
     def fill(self, name: str, rows: Iterable[Sequence[Any]]) -> None:
         """Replace the rows of a table."""
@@ -115,7 +117,9 @@ class Duck:
         """The view's rows, block after block."""
         for number, block in enumerate(definition.blocks):
             name = relation_identifier(definition.block_name(number))
-            self.db.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {duck_sql(block_sql(block))}')
+            self.db.execute(
+                f'CREATE OR REPLACE TEMP TABLE "{name}" AS {duck_sql(block_sql(block))}'
+            )
         return self.db.execute(f'SELECT * FROM "{relation_identifier(definition.name)}"').fetchall()
 
 
@@ -139,9 +143,7 @@ def block_sql(block: Block) -> str:
         return " UNION ALL ".join(join_sql(part, False) for part in block.parts)
     source = " UNION ALL ".join(join_sql(part, True) for part in block.source.parts)
     keys = [quoted(k) for k in block.keys]
-    sums = [
-        f"CAST(COALESCE(SUM({s.expr}), 0) AS {s.type}) AS {quoted(s.name)}" for s in block.sums
-    ]
+    sums = [f"CAST(COALESCE(SUM({s.expr}), 0) AS {s.type}) AS {quoted(s.name)}" for s in block.sums]
     kept = ", ".join([*keys, *sums, "CAST(COALESCE(SUM(`_rv_count`), 0) AS BIGINT) AS `_rv_count`"])
     group = f" GROUP BY {', '.join(keys)}" if keys else ""
     shown = ", ".join(f"{c.expr} AS {quoted(c.name)}" for c in block.columns)

@@ -190,6 +190,35 @@ def test_more_than_16_inputs_are_refused():
     assert "a join of 17 tables" in refused(f"SELECT t0.id FROM {tables}").what
 
 
+def test_what_doubles_at_every_level_is_refused_at_once():
+    aliases = ", ".join(f"a{n} + a{n} AS a{n + 1}" for n in range(60))
+    assert "grows too large" in refused(f"SELECT id AS a0, {aliases} FROM lake.sales").what
+    nested = "SELECT id FROM lake.sales"
+    for n in range(20):
+        nested = f"SELECT id + id AS id FROM ({nested}) t{n}"
+    assert "grows too large" in refused(nested).what
+    for step, label in (
+        ("c{0} a, c{0} b", "a join of 32 tables"),
+        ("c{0} UNION ALL SELECT {1} FROM c{0}", "parts"),
+    ):
+        ctes = ["c0 AS (SELECT id FROM lake.sales)"]
+        for n in range(40):
+            column = "a.id" if "," in step else "id"
+            ctes.append(f"c{n + 1} AS (SELECT {column} FROM {step.format(n, column)})")
+        assert label in refused(f"WITH {', '.join(ctes)} SELECT id FROM c40").what
+
+
+def test_blocks_over_blocks_grow_by_lines():
+    ctes = ["c0 AS (SELECT id, COUNT(*) AS n FROM lake.sales GROUP BY id)"]
+    for n in range(12):
+        ctes.append(f"c{n + 1} AS (SELECT a.id, COUNT(*) AS n FROM c{n} a, c{n} b GROUP BY a.id)")
+    DUCK.described.clear()
+    definition = parse_view(
+        "v", f"WITH {', '.join(ctes)} SELECT id FROM c12", SCHEMA, DUCK.describe
+    )
+    assert len(definition.blocks) == 14 and max(map(len, DUCK.described)) < 10_000
+
+
 def test_what_the_engine_refuses_is_refused():
     error = refused("SELECT SUM(day) AS d FROM lake.sales")
     assert error.what == 'view "v" cannot be maintained: Spark does not accept it'
@@ -224,7 +253,7 @@ HOSTILE = [
     "SELECT '${env:RV_SECRET}' AS x FROM lake.sales",
     "SELECT '${system:user.home}' AS x FROM lake.sales",
     "SELECT r'${env:RV_SECRET}' AS x FROM lake.sales",
-    "SELECT \"${env:RV_SECRET}\" AS x FROM lake.sales",
+    'SELECT "${env:RV_SECRET}" AS x FROM lake.sales',
     "SELECT '\\u0024{env:RV_SECRET}' AS x FROM lake.sales",
     "SELECT '\\$\\{env:RV_SECRET\\}' AS x FROM lake.sales",
     "SELECT id AS `${env:RV_SECRET}` FROM lake.sales",
@@ -270,9 +299,25 @@ def test_queries_take_no_words_for_calls():
     for word in ("user", "current_user", "session_user", "current_timestamp", "CURRENT_CATALOG"):
         with pytest.raises(ViewRefused):
             parse_query(f"SELECT {word} FROM lake.sales", SCHEMA)
+    users = {"users": (("user", "string"),)}
+    assert parse_query("SELECT user FROM users", users) == (
+        "SELECT `user` FROM `_rv_users` AS `users`",
+        ("users",),
+    )
 
 
-VALUES = ["1", "id", "region", "'x'", "NULL", "qty + 1", "COUNT(*)", "UPPER(region)", "(id)", "lake.sales"]
+VALUES = [
+    "1",
+    "id",
+    "region",
+    "'x'",
+    "NULL",
+    "qty + 1",
+    "COUNT(*)",
+    "UPPER(region)",
+    "(id)",
+    "lake.sales",
+]
 PIECES = [
     "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION ALL", "UNION", "JOIN", "LEFT JOIN",
     "ON", "USING", "AS", "WITH", "DISTINCT", "AND", "OR", "NOT", "IN", "EXISTS", "BETWEEN", "LIKE", "IS NULL", "CASE",
@@ -303,7 +348,9 @@ def mutated(pick: random.Random, sql: str) -> str:
     return " ".join(words)
 
 
-def assert_within(sql: str, nodes: dict[type[exp.Expr], frozenset[str]], functions: frozenset[str]) -> None:
+def assert_within(
+    sql: str, nodes: dict[type[exp.Expr], frozenset[str]], functions: frozenset[str]
+) -> None:
     """Every node of generated text is on the list, tables are identifiers, and nothing can be substituted."""
     tree = RollviewSpark().parse(sql)[0]
     assert tree is not None and "${" not in sql
@@ -314,7 +361,9 @@ def assert_within(sql: str, nodes: dict[type[exp.Expr], frozenset[str]], functio
         if isinstance(node, exp.Anonymous):
             assert call_name(node) in functions
         if isinstance(node, exp.Table):
-            assert not node.args.get("db") and (node.name.startswith(("_rv_", "_rvx_")) or node.name in ctes)
+            assert not node.args.get("db") and (
+                node.name.startswith(("_rv_", "_rvx_")) or node.name in ctes
+            )
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -49,7 +49,11 @@ def filled(seed: int) -> Duck:
     duck.fill("lake.customer", [
         (i, some("ann", "bob"), some("gold", "iron"), pick.choice(REGIONS)) for i in (1, 2, 2, 3, None)
     ])  # fmt: skip
-    wide = (Decimal("1.000000000000000001"), Decimal("-2.5"), Decimal("12345678901.123456789012345678"))
+    wide = (
+        Decimal("1.000000000000000001"),
+        Decimal("-2.5"),
+        Decimal("12345678901.123456789012345678"),
+    )
     duck.fill("shop.orders", [
         (i, some(1, 2), some(*wide), some(Decimal("99999999999999999999.25"))) for i in range(8)
     ])  # fmt: skip
@@ -122,8 +126,9 @@ GROUPED = [
     "SELECT UPPER(region) AS u, COUNT(*) AS n FROM lake.sales GROUP BY UPPER(region)",
     "SELECT region, COUNT(*) AS n FROM lake.sales GROUP BY region HAVING COUNT(*) > 2 AND region <> ''",
     "SELECT region, SUM(amount) AS a FROM lake.sales GROUP BY region HAVING a > 0",
-    "SELECT region, AVG(qty) AS a FROM lake.sales GROUP BY region HAVING SUM(qty) > 0 OR MAX_QTY IS NULL"
-    .replace("MAX_QTY", "region"),
+    "SELECT region, AVG(qty) AS a FROM lake.sales GROUP BY region HAVING SUM(qty) > 0 OR MAX_QTY IS NULL".replace(
+        "MAX_QTY", "region"
+    ),
     "SELECT COUNT(*) AS n FROM lake.sales HAVING COUNT(*) > 100",
     "SELECT region, SUM(CASE WHEN paid THEN amount ELSE 0 END) AS p FROM lake.sales GROUP BY region",
     "SELECT region, COUNT(*) FILTER (WHERE paid) AS p, SUM(qty) FILTER (WHERE qty > 0) AS q FROM lake.sales "
@@ -227,7 +232,9 @@ def test_definitions_are_well_formed(sql: str, ducks: list[Duck]):
         if isinstance(block, Reduce):
             assert set(block.keys) <= {c.name for c in block.source.columns}
         for part in joins(block):
-            assert [(c.name, c.type) for c in part.columns] == [(c.name, c.type) for c in joins(block)[0].columns]
+            assert [(c.name, c.type) for c in part.columns] == [
+                (c.name, c.type) for c in joins(block)[0].columns
+            ]
         known[definition.block_name(number)] = {c.name for c in block.columns}
     wanted = ducks[0].describe(definition.sql)
     assert [(c.name, c.type) for c in definition.columns] == wanted
@@ -261,7 +268,9 @@ def test_equal_aggregates_share_their_sums(ducks: list[Duck]):
 
 
 def test_a_key_is_named_like_its_visible_column(ducks: list[Duck]):
-    block = parsed(ducks[0], "SELECT region AS r, COUNT(*) AS n FROM lake.sales GROUP BY region, day").blocks[-1]
+    block = parsed(
+        ducks[0], "SELECT region AS r, COUNT(*) AS n FROM lake.sales GROUP BY region, day"
+    ).blocks[-1]
     assert isinstance(block, Reduce) and block.keys == ("r", "_rv_k1")
 
 
@@ -293,10 +302,20 @@ def sums_after(duck: Duck, sql: str, changes: list[tuple[object, int]]) -> list[
 
 def test_u3_a_double_that_comes_and_goes_leaves_nothing(ducks: list[Duck]):
     sql = "SELECT SUM(price) AS s FROM lake.sales"
-    changes = [("0.1", 1), ("0.2", 3), ("1E9", 1), ("0.2", -3), ("1E9", -1), ("0.1", -1), ("NULL", 1)]
+    changes = [
+        ("0.1", 1),
+        ("0.2", 3),
+        ("1E9", 1),
+        ("0.2", -3),
+        ("1E9", -1),
+        ("0.1", -1),
+        ("NULL", 1),
+    ]
     assert sums_after(ducks[0], sql, changes) == [(None,)]
     assert sums_after(ducks[0], sql, [*changes, ("0.3", 1)]) == [(0.3,)]
-    assert sums_after(ducks[0], sql, [("'NaN'", 1), ("'Infinity'", 2), ("'NaN'", -1), ("1", 1)]) == [(float("inf"),)]
+    assert sums_after(
+        ducks[0], sql, [("'NaN'", 1), ("'Infinity'", 2), ("'NaN'", -1), ("1", 1)]
+    ) == [(float("inf"),)]
 
 
 @pytest.mark.parametrize(("column", "value", "count"), [
@@ -335,7 +354,9 @@ def test_x1_literals_keep_their_value(value: str):
 
 
 def test_x1_a_doubled_quote_is_a_quote():
-    assert parse_query("SELECT 'it''s' AS a FROM lake.customer", SCHEMA)[0].startswith("SELECT 'it\\'s'")
+    assert parse_query("SELECT 'it''s' AS a FROM lake.customer", SCHEMA)[0].startswith(
+        "SELECT 'it\\'s'"
+    )
 
 
 QUERIES = [

@@ -74,10 +74,14 @@ class _Columns:
             arguments = [] if condition is None else [exp.Literal.number(1)]
         elif not arguments or (name in ("SUM", "AVG", "MEAN") and len(arguments) != 1):
             hint = f"{name} takes one argument" if name != "COUNT" else "COUNT(*) or COUNT(x)"
-            raise self.text.refused(self.text.place(call), f"{name} of {len(arguments)} arguments", hint)
+            raise self.text.refused(
+                self.text.place(call), f"{name} of {len(arguments)} arguments", hint
+            )
         if any(holds_aggregate(a) for a in arguments):
             hint = "aggregate once in a subquery in FROM, and again outside"
-            raise self.text.refused(self.text.place(call), "aggregate of an aggregate", hint, "NESTED_AGGREGATE")
+            raise self.text.refused(
+                self.text.place(call), "aggregate of an aggregate", hint, "NESTED_AGGREGATE"
+            )
         if condition is not None:
             arguments[0] = _case(condition, arguments[0])
         kind = {"COUNT_IF": "COUNT", "MEAN": "AVG"}.get(name, name)
@@ -122,9 +126,11 @@ def reduced(
     keys = source.keys
     names = (*keys, *(f"_rv_a{n}" for n in range(len(source.arguments))))
     rows = Rows(names, parts_of([*keys.values(), *source.arguments]))
-    types = [kind for _, kind in draft.describe(draft.sql(rows))][: len(names)]
+    types = draft.meant(draft.sql(rows))[: len(names)]
     rows = _normalised(draft, rows, types, len(keys))
-    sql = _meaning(draft, rows, list(keys), zip((n for n, _ in outputs), columns, strict=True), having)
+    sql = _meaning(
+        draft, rows, list(keys), zip((n for n, _ in outputs), columns, strict=True), having
+    )
     sums, kinds = Sums(), dict(zip(names, types, strict=True))
     block = Reduce(
         draft.union(rows, types),
@@ -204,6 +210,8 @@ def _shown(text: Text, tree: exp.Expr, sums: Sums, kinds: Mapping[str, str]) -> 
             label = f"{name} of {kinds[arguments[0]]}"
             hint = f"cast the argument to a type that can be added exactly, e.g. {name}(CAST(x AS DECIMAL(28, 6)))"
             raise text.refused(text.place(node), label, hint)
-        node.replace(expression(formula) if formula.startswith("`") else exp.Paren(this=expression(formula)))
+        node.replace(
+            expression(formula) if formula.startswith("`") else exp.Paren(this=expression(formula))
+        )
     found: exp.Expr = holder.this
     return found.pop()

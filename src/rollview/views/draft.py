@@ -1,9 +1,9 @@
 """A definition in the making: rows as select-project-join parts, and the blocks written so far.
 
 D1  A part is a join of relations: its conditions and outputs are over `alias`.`column` of its inputs, and no two
-    inputs of a definition share an alias. So a query inside FROM is flattened by substituting its outputs.
-D2  A stored block has a query over base relations alone with the same meaning; with it, any text made here can be
-    described by an engine that knows the base relations only.
+    inputs of a block share an alias. So a query inside FROM is flattened by substituting its outputs.
+D2  A stored block has a query with the same meaning; with these as WITH queries, any text made here can be described by
+    an engine that knows the base relations only.
 Knows neither SELECT nor FROM (flatten.py does). Words: docs/glossary.md.
 """
 
@@ -16,10 +16,8 @@ from sqlglot import exp
 
 from rollview.errors import RollviewError, ViewRefused
 from rollview.views.blocks import Block, Column, Input, Join, Union
-from rollview.views.names import Schema, relation_identifier
+from rollview.views.names import Schema, checked_size, relation_identifier
 from rollview.views.syntax import Text, cast_to, operand, quoted, sql_of
-
-MOST_INPUTS = 16
 
 Outputs = Sequence[tuple[str, str]]
 """(name, Spark type) of each output column."""
@@ -85,6 +83,14 @@ class Draft:
                 reason="ANALYSIS_ERROR",
             ) from error
 
+    def meant(self, sql: str) -> list[str]:
+        """The types of a query over base relations and blocks (D2)."""
+        blocks = ", ".join(
+            f"{quoted(relation_identifier(block))} AS ({query})"
+            for block, query in self.queries.items()
+        )
+        return [kind for _, kind in self.describe(f"WITH {blocks} {sql}" if blocks else sql)]
+
     def types(self, relation: str) -> tuple[tuple[str, str], ...]:
         """The columns of a base relation or of a block."""
         return self.columns.get(relation) or tuple(self.schema[relation])
@@ -104,28 +110,23 @@ class Draft:
         return Rows(names, (Part(((alias, relation),), (), outputs),))
 
     def sql(self, rows: Rows) -> str:
-        """The rows as a query over base relations (D2)."""
+        """The rows as a query over base relations and blocks (D2)."""
         return " UNION ALL ".join(self._part_sql(rows.names, part) for part in rows.parts)
 
     def _part_sql(self, names: Sequence[str], part: Part) -> str:
         pairs = zip(names, part.outputs, strict=True)
         shown = ", ".join(f"{sql_of(e)} AS {quoted(n)}" for n, e in pairs) or "1 AS `_rv_one`"
-        tables = ", ".join(f"{self._table_sql(relation)} AS {quoted(a)}" for a, relation in part.inputs)
+        tables = ", ".join(
+            f"{quoted(relation_identifier(relation))} AS {quoted(a)}" for a, relation in part.inputs
+        )
         where = f" WHERE {condition_sql(part)}" if part.conditions else ""
         return f"SELECT {shown} FROM {tables}{where}"
-
-    def _table_sql(self, relation: str) -> str:
-        stored = self.queries.get(relation)
-        return f"({stored})" if stored else quoted(relation_identifier(relation))
 
     def union(self, rows: Rows, types: Sequence[str]) -> Union:
         """The rows as a block."""
         return Union(tuple(self._join(part, rows.names, types) for part in rows.parts))
 
     def _join(self, part: Part, names: Sequence[str], types: Sequence[str]) -> Join:
-        if len(part.inputs) > MOST_INPUTS:
-            label, hint = f"a join of {len(part.inputs)} tables", "join some of them in a view of their own"
-            raise self.text.refused(None, label, hint, "NUM_JOINS_THRESHOLD_EXCEEDED")
         read = {
             (c.table, c.name)
             for tree in (*part.conditions, *part.outputs)
@@ -157,11 +158,13 @@ Bindings = Mapping[tuple[str, str], exp.Expr]
 """(table, column) of a reference -> what it stands for."""
 
 
-def substituted(tree: exp.Expr, bindings: Bindings) -> exp.Expr:
+def substituted(text: Text, tree: exp.Expr, bindings: Bindings) -> exp.Expr:
     """A copy of the tree with what its references stand for (D1)."""
     holder = exp.Paren(this=tree.copy())
+    grown = 0
     for node in list(holder.find_all(exp.Column)):
         meant = bindings[node.table, node.name].copy()
+        grown = checked_size(text, grown, meant, node)
         alone = isinstance(node.parent, (exp.Paren, exp.Anonymous, exp.Cast))
         node.replace(meant if alone else operand(meant))
     found: exp.Expr = holder.this

@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rollview.errors import ViewRefused
 from rollview.views.aggregates import Grouped, distinct, reduced, rewritten
 from rollview.views.blocks import Block
 from rollview.views.draft import Bindings, Draft, Outputs, Part, Rows, coerced, substituted
@@ -23,6 +22,9 @@ from rollview.views.grouping import aggregated, group_keys, having_of
 from rollview.views.limits import RESERVED
 from rollview.views.names import Scope, cte_of, resolved, starred, visible_ctes
 from rollview.views.syntax import sql_of, unwrapped
+
+MOST_INPUTS = 16
+MOST_PARTS = 256
 
 Projection = tuple[str | None, exp.Expr]
 """The name, if the expression has one of its own, and the expression over references."""
@@ -41,7 +43,7 @@ def block_of(draft: Draft, query: exp.Query, outputs: Outputs) -> tuple[Block, s
         case other:
             rows = replace(rows_of(draft, other), names=names)
             block, sql = draft.union(rows, [kind for _, kind in outputs]), draft.sql(rows)
-    meant = [kind for _, kind in draft.describe(sql)]
+    meant = draft.meant(sql)
     if meant != [kind for _, kind in outputs]:
         label, hint = f"its types come out as {', '.join(meant)}", "name the types with CAST"
         raise draft.text.refused(draft.text.place(query), label, hint, "ANALYSIS_ERROR")
@@ -105,18 +107,15 @@ def _stored(
 
 
 def outputs_of(draft: Draft, query: exp.Expr) -> Outputs:
-    """Names and types that Spark gives to the user's own query (W2)."""
-    try:
-        outputs = draft.describe(original_sql(query))
-    except ViewRefused:
-        _check_columns(draft, query)
-        raise
+    """Names and types that Spark gives to the user's own query (W2); it is asked only what is sound."""
+    _check_columns(replace(draft, aliases=set()), query)
+    outputs = draft.describe(original_sql(query))
     _check_outputs(draft, query, outputs)
     return outputs
 
 
 def _check_columns(draft: Draft, query: exp.Expr) -> int:
-    """Refuse what an engine refused, if a name is the cause: here it has its place. The number of columns."""
+    """Refuse what an engine would refuse without naming its place, or choke on. The number of columns."""
     match unwrapped(query):
         case exp.Union() as union:
             left, right = (_check_columns(draft, side) for side in (union.this, union.expression))
@@ -134,7 +133,10 @@ def _check_columns(draft: Draft, query: exp.Expr) -> int:
 
 def _check_width(draft: Draft, side: exp.Expr, left: int, right: int) -> None:
     if left != right:
-        label, hint = f"UNION ALL of {left} and {right} columns", "select as many columns in each part"
+        label, hint = (
+            f"UNION ALL of {left} and {right} columns",
+            "select as many columns in each part",
+        )
         raise draft.text.refused(draft.text.place(side), label, hint, "NUM_COLUMNS_MISMATCH")
 
 
@@ -178,13 +180,17 @@ def _union(draft: Draft, union: exp.Union) -> Rows:
     for side, found in zip(sides, rows, strict=True):
         _check_width(draft, side, len(rows[0].names), len(found.names))
     whole = Rows(rows[0].names, tuple(part for found in rows for part in found.parts))
+    if len(whole.parts) > MOST_PARTS:
+        label, hint = (
+            f"UNION ALL of {len(whole.parts)} parts",
+            "unite some of them in a view of their own",
+        )
+        raise draft.text.refused(
+            draft.text.place(union), label, hint, "NUM_JOINS_THRESHOLD_EXCEEDED"
+        )
     unique = replace(whole, names=tuple(f"c{i}" for i in range(len(whole.names))))
-    want = [kind for _, kind in draft.describe(draft.sql(unique))]
-    have = [
-        [kind for _, kind in draft.describe(draft.sql(replace(unique, parts=(part,))))]
-        for part in whole.parts
-    ]
-    return coerced(whole, have, want)
+    have = [draft.meant(draft.sql(replace(unique, parts=(part,)))) for part in whole.parts]
+    return coerced(whole, have, draft.meant(draft.sql(unique)))
 
 
 def _source(draft: Draft, select: exp.Select) -> Source:
@@ -201,7 +207,9 @@ def _projections(draft: Draft, scope: Scope, select: exp.Select) -> list[Project
     found: list[Projection] = []
     aliases: dict[str, exp.Expr] = {}
     for node in select.expressions:
-        if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+        if isinstance(node, exp.Star) or (
+            isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+        ):
             found += [(e.name, e.ref.copy()) for e in starred(draft.text, scope, node)]
         elif isinstance(node, exp.Alias):
             tree = resolved(draft.text, scope, node.this, aliases)
@@ -220,6 +228,14 @@ def _parts(
     items = source.items
     if len(items) > 1:
         items = tuple(_single(draft, item) for item in items)
+    tables = max(
+        sum(len(p.inputs) for p in parts)
+        for parts in zip(*(i.rows.parts for i in items), strict=True)
+    )
+    if tables > MOST_INPUTS:
+        label, hint = f"a join of {tables} tables", "join some of them in a view of their own"
+        place = draft.text.place(items[-1].query)
+        raise draft.text.refused(place, label, hint, "NUM_JOINS_THRESHOLD_EXCEEDED")
     parts = []
     for position in range(len(items[0].rows.parts)):
         chosen = [item.rows.parts[position] for item in items]
@@ -229,12 +245,12 @@ def _parts(
             for key, tree in zip(item.keys, part.outputs, strict=True)
         }
         inner = [c for part in chosen for c in part.conditions]
-        outer = [substituted(c, bindings) for c in (*source.conditions, *where)]
+        outer = [substituted(draft.text, c, bindings) for c in (*source.conditions, *where)]
         parts.append(
             Part(
                 tuple(i for part in chosen for i in part.inputs),
                 (*inner, *outer),
-                tuple(substituted(tree, bindings) for tree in outputs),
+                tuple(substituted(draft.text, tree, bindings) for tree in outputs),
             )
         )
     return tuple(parts)

@@ -1,8 +1,8 @@
 """FROM: tables, WITH queries, subqueries and joins, as items with references to their columns.
 
-FROM1  A reference is `item`.`position`; what it stands for is the item's rows' matter, so that an item can be
-       substituted, part by part.
-FROM2  All joins are inner joins: their conditions are kept in one list, beside those of WHERE.
+H1  A reference is `item`.`position`; what it stands for is the item's rows' matter, so that an item can be
+    substituted, part by part.
+H2  All joins are inner joins: their conditions are kept in one list, beside those of WHERE.
 How a query inside FROM becomes rows is given as a function (flatten.py's recursion). Words: docs/glossary.md.
 """
 
@@ -96,19 +96,24 @@ def _item(draft: Draft, node: exp.Expr, rows: Rows, qualifier: tuple[str, ...]) 
     alias = draft.alias(f"_{qualifier[-1]}")
     keys = tuple(f"{position}" for position in range(len(rows.names)))
     scope = tuple(
-        Entry(qualifier, name, column(alias, key)) for name, key in zip(rows.names, keys, strict=True)
+        Entry(qualifier, name, column(alias, key))
+        for name, key in zip(rows.names, keys, strict=True)
     )
     return Source((Item(alias, keys, rows, node),), scope)
 
 
 def _joined(draft: Draft, left: Source, join: exp.Join, read: Read) -> Source:
     right = _source(draft, join.this, read)
-    twice = {e.qualifier for e in left.scope} & {e.qualifier for e in right.scope if e.qualifier[-1]}
+    twice = {e.qualifier for e in left.scope} & {
+        e.qualifier for e in right.scope if e.qualifier[-1]
+    }
     if twice:
         name = ".".join(min(twice))
         hint = "give each of them an alias of its own"
         place = draft.text.place(join.this)
-        raise draft.text.refused(place, f'two tables named "{name}" in FROM', hint, "AMBIGUOUS_REFERENCE")
+        raise draft.text.refused(
+            place, f'two tables named "{name}" in FROM', hint, "AMBIGUOUS_REFERENCE"
+        )
     scope: Scope = (*left.scope, *right.scope)
     conditions: list[exp.Expr] = []
     using = join.args.get("using") or ()
@@ -128,5 +133,7 @@ def row_condition(draft: Draft, scope: Scope, tree: exp.Expr) -> exp.Expr:
     """A condition of ON or WHERE over references."""
     if holds_aggregate(tree):
         hint = "write conditions on aggregates in HAVING"
-        raise draft.text.refused(draft.text.place(tree), "aggregate in WHERE or ON", hint, "INVALID_WHERE_CONDITION")
+        raise draft.text.refused(
+            draft.text.place(tree), "aggregate in WHERE or ON", hint, "INVALID_WHERE_CONDITION"
+        )
     return resolved(draft.text, scope, tree)

@@ -59,7 +59,17 @@ OTHER_AGGREGATES = frozenset(
 )
 
 WINDOWED = frozenset(
-    ["CUME_DIST", "DENSE_RANK", "LAG", "LEAD", "NTH_VALUE", "NTILE", "PERCENT_RANK", "RANK", "ROW_NUMBER"]
+    [
+        "CUME_DIST",
+        "DENSE_RANK",
+        "LAG",
+        "LEAD",
+        "NTH_VALUE",
+        "NTILE",
+        "PERCENT_RANK",
+        "RANK",
+        "ROW_NUMBER",
+    ]
 )
 
 GROUPING = frozenset(["GROUPING", "GROUPING_ID"])
@@ -112,7 +122,9 @@ INSTEAD = {
     "TRY_AVG": "write AVG",
 }
 ALIKE = {
-    **dict.fromkeys(["STD", "STDDEV_SAMP", "STDDEV_POP", "VARIANCE", "VAR_SAMP", "VAR_POP"], "STDDEV"),
+    **dict.fromkeys(
+        ["STD", "STDDEV_SAMP", "STDDEV_POP", "VARIANCE", "VAR_SAMP", "VAR_POP"], "STDDEV"
+    ),
     **dict.fromkeys(["COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_R2", "REGR_INTERCEPT"], "CORR"),
     **dict.fromkeys(["ANY", "SOME"], "BOOL_OR"),
     **dict.fromkeys(["EVERY"], "BOOL_AND"),

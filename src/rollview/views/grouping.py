@@ -60,7 +60,9 @@ def group_keys(
             key = resolved(text, scope, node, aliases)
         if holds_aggregate(key):
             hint = "group by columns; conditions on aggregates belong in HAVING"
-            raise text.refused(text.place(node), "aggregate in GROUP BY", hint, "GROUP_BY_AGGREGATE")
+            raise text.refused(
+                text.place(node), "aggregate in GROUP BY", hint, "GROUP_BY_AGGREGATE"
+            )
         found.append(bare(key))
     return [key for position, key in enumerate(found) if key not in found[:position]]
 
@@ -71,7 +73,9 @@ def _at_position(
     position = int(node.name)
     if not 1 <= position <= len(projections):
         hint = f"a position from 1 to {len(projections)}"
-        raise text.refused(text.place(node), f"GROUP BY {position}", hint, "GROUP_BY_POS_OUT_OF_RANGE")
+        raise text.refused(
+            text.place(node), f"GROUP BY {position}", hint, "GROUP_BY_POS_OUT_OF_RANGE"
+        )
     return projections[position - 1][1].copy()
 
 
@@ -97,16 +101,16 @@ def having_of(
             node.replace(key.copy())
         elif isinstance(node, exp.Column):
             alias = aliases.get(node.name.lower()) if len(node.parts) == 1 else None
-            node.replace(exp.Paren(this=alias.copy()) if alias is not None else resolved(text, scope, node))
+            node.replace(
+                exp.Paren(this=alias.copy()) if alias is not None else resolved(text, scope, node)
+            )
         else:
             pending += list(node.iter_expressions())
     condition: exp.Expr = holder.this
     return condition.pop()
 
 
-def _key_of(
-    text: Text, scope: Scope, node: exp.Expr, keys: Sequence[exp.Expr]
-) -> exp.Expr | None:
+def _key_of(text: Text, scope: Scope, node: exp.Expr, keys: Sequence[exp.Expr]) -> exp.Expr | None:
     """The key that the expression is, if it is one."""
     if not any(type(bare(node)) is type(key) or isinstance(node, exp.Column) for key in keys):
         return None

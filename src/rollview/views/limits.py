@@ -95,21 +95,27 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
         case exp.Table():
             _check_table(text, node)
         case exp.With() if node.args.get("recursive"):
-            raise refusal_of(text, node, Refusal("WITH RECURSIVE", "write the steps as views", word="WITH"))
+            raise refusal_of(
+                text, node, Refusal("WITH RECURSIVE", "write the steps as views", word="WITH")
+            )
         case exp.Star() if isinstance(node.parent, exp.Anonymous) and not _counts_rows(node.parent):
-            raise refusal_of(text, node.parent, Refusal("star inside an expression", "name the columns"))
+            raise refusal_of(
+                text, node.parent, Refusal("star inside an expression", "name the columns")
+            )
         case exp.Select() if not node.expressions:
-            raise refusal_of(text, node, Refusal("SELECT of nothing", "name the columns", word="SELECT"))
+            raise refusal_of(
+                text, node, Refusal("SELECT of nothing", "name the columns", word="SELECT")
+            )
         case exp.Distinct() if node.args.get("on"):
             hint = "query the view with a window function"
             raise refusal_of(text, node, Refusal("DISTINCT ON", hint, word="DISTINCT"))
         case exp.Any() | exp.All() if not isinstance(node.parent, (exp.Like, exp.ILike)):
-            hint = instead_of("BOOL_OR") if isinstance(node, exp.Any) else "write a plain comparison"
+            hint = (
+                instead_of("BOOL_OR") if isinstance(node, exp.Any) else "write a plain comparison"
+            )
             raise refusal_of(text, node, Refusal(node.key.upper(), hint))
         case _ if limits is VIEW:
             _check_view(text, node)
-        case exp.Column() if len(node.parts) == 1 and node.name.upper() in WORDS_AS_CALLS:
-            raise _call_refused(text, node, node.name.upper(), limits)
 
 
 def _check_table(text: Text, node: exp.Table) -> None:
@@ -134,7 +140,9 @@ def _check_view(text: Text, node: exp.Expr) -> None:
             _check_subquery(text, node)
         case exp.Distinct() if isinstance(node.parent, exp.Anonymous):
             hint = "SELECT DISTINCT the values in a subquery in FROM, and aggregate over that"
-            refusal = Refusal(f"{call_name(node.parent)}(DISTINCT)", hint, "AGGREGATE_WITH_DISTINCT")
+            refusal = Refusal(
+                f"{call_name(node.parent)}(DISTINCT)", hint, "AGGREGATE_WITH_DISTINCT"
+            )
             raise refusal_of(text, node.parent, refusal)
 
 
@@ -225,6 +233,15 @@ def _check_join(text: Text, node: exp.Join, limits: Limits) -> None:
         raise refusal_of(text, node, Refusal(label, hint, word=side or kind))
 
 
+def check_words(text: Text, tree: exp.Query, columns: set[str]) -> None:
+    """Refuse names that Spark takes for calls where no column (in lower case) or alias has the name."""
+    known = columns | {a.alias.lower() for a in tree.find_all(exp.Alias)}
+    for node in tree.find_all(exp.Column):
+        name = node.name.upper()
+        if len(node.parts) == 1 and name in WORDS_AS_CALLS and name.lower() not in known:
+            raise _call_refused(text, node, name, QUERY)
+
+
 def _check_dot(text: Text, node: exp.Dot) -> None:
     if isinstance(node.expression, exp.Anonymous):
         hint = "only Spark's built-in deterministic functions can be called, by their plain name"
@@ -262,6 +279,8 @@ def _check_depth(text: Text, tree: exp.Expr) -> None:
 def refusal_of(text: Text, node: exp.Expr, refusal: Refusal | None) -> ViewRefused:
     """The error for a node (L4)."""
     if refusal is None:
-        refusal = Refusal(node.key.upper(), "write it with plain SELECT, JOIN, GROUP BY and UNION ALL")
+        refusal = Refusal(
+            node.key.upper(), "write it with plain SELECT, JOIN, GROUP BY and UNION ALL"
+        )
     place = text.place(node, refusal.word)
     return text.refused(place, refusal.label, refusal.hint, refusal.reason)

@@ -23,6 +23,9 @@ from rollview.views.syntax import Text
 Schema = Mapping[str, Sequence[tuple[str, str]]]
 """Relation name ("lake.sales", "daily_sales") -> its (column, Spark type) pairs."""
 
+MOST_NODES = 20_000
+"""Substitution doubles what is doubled at every level: a few lines could otherwise fill the memory."""
+
 VIEW_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 PLAIN_NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*(\.[a-z0-9]+(_[a-z0-9]+)*)?")
 
@@ -81,7 +84,9 @@ def _ctes(text: Text, tree: exp.Query) -> dict[str, exp.CTE]:
         if name in found:
             place = text.place(cte.args["alias"].this)
             hint = "give every WITH query a name of its own"
-            raise text.refused(place, f'duplicate name "{cte.alias}" in WITH', hint, "DUPLICATED_CTE_NAMES")
+            raise text.refused(
+                place, f'duplicate name "{cte.alias}" in WITH', hint, "DUPLICATED_CTE_NAMES"
+            )
         found[name] = cte
     return found
 
@@ -152,18 +157,32 @@ def resolved(
 ) -> exp.Expr:
     """A copy of the tree in which every column name is a reference; `aliases` are tried last (A2)."""
     holder = exp.Paren(this=tree.copy())
+    grown = 0
     for node in list(holder.find_all(exp.Column)):
         if isinstance(node.this, exp.Star):
-            raise text.refused(text.place(node), "star inside an expression", "name the columns", "STAR")
+            raise text.refused(
+                text.place(node), "star inside an expression", "name the columns", "STAR"
+            )
         found = lookup(text, scope, node)
         if found is None and aliases:
             parts = [p.name for p in node.parts]
             alias = aliases.get(parts[0].lower())
-            found = _field(exp.Paren(this=alias.copy()), parts[1:]) if alias is not None else None
+            if alias is not None:
+                grown = checked_size(text, grown, alias, node)
+                found = _field(exp.Paren(this=alias.copy()), parts[1:])
         if found is None:
             raise unknown_column(text, scope, node)
         node.replace(found)
     return holder.this.pop()  # type: ignore[no-any-return]  # sqlglot leaves `this` untyped
+
+
+def checked_size(text: Text, grown: int, tree: exp.Expr, place: exp.Expr) -> int:
+    """The size of an expression that grew by a copy of `tree`; refused beyond `MOST_NODES`."""
+    grown += sum(1 for _ in tree.walk())
+    if grown > MOST_NODES:
+        label, hint = "an expression that grows too large", "compute it in a view of its own"
+        raise text.refused(text.place(place), label, hint, "EXCESSIVE_OPERATOR_NESTING")
+    return grown
 
 
 def lookup(text: Text, scope: Scope, node: exp.Column) -> exp.Expr | None:
@@ -215,11 +234,16 @@ def unknown_column(text: Text, scope: Scope, node: exp.Column) -> ViewRefused:
 def starred(text: Text, scope: Scope, node: exp.Expr) -> Iterator[Entry]:
     """The columns that `*` or `t.*` stands for."""
     star = node.this if isinstance(node, exp.Column) else node
-    qualifier = tuple(p.name.lower() for p in node.parts[:-1]) if isinstance(node, exp.Column) else ()
+    qualifier = (
+        tuple(p.name.lower() for p in node.parts[:-1]) if isinstance(node, exp.Column) else ()
+    )
     size = len(qualifier)
     found = [e for e in scope if e.qualifier[-size:] == qualifier] if size else list(scope)
     if size and not found:
-        label, hint = f'there is no table "{".".join(qualifier)}" in FROM', "use a name or alias of FROM"
+        label, hint = (
+            f'there is no table "{".".join(qualifier)}" in FROM',
+            "use a name or alias of FROM",
+        )
         raise text.refused(text.place(node), label, hint, "CANNOT_RESOLVE_STAR_EXPAND")
     dropped = set()
     for column in star.args.get("except_") or ():
@@ -233,11 +257,11 @@ def starred(text: Text, scope: Scope, node: exp.Expr) -> Iterator[Entry]:
             yield entry
 
 
-def merged(text: Text, left: Scope, right: Scope, keys: Sequence[exp.Identifier]) -> tuple[Scope, list[exp.Expr]]:
+def merged(
+    text: Text, left: Scope, right: Scope, keys: Sequence[exp.Identifier]
+) -> tuple[Scope, list[exp.Expr]]:
     """The scope of a join USING the keys, and its conditions (A2)."""
-    pairs = [
-        (_key(text, left, k), _key(text, right, k)) for k in keys
-    ]
+    pairs = [(_key(text, left, k), _key(text, right, k)) for k in keys]
     firsts = [a for a, _ in pairs]
     seconds = [b for _, b in pairs]
     rest = [e for e in left if e not in firsts] + [e for e in right if e not in seconds]
@@ -252,11 +276,17 @@ def _key(text: Text, scope: Scope, key: exp.Identifier) -> Entry:
         if not found:
             raise unknown_column(text, scope, node)
         hint = "join with ON, naming the table"
-        raise text.refused(text.place(key), f'column "{key.name}" is ambiguous', hint, "AMBIGUOUS_REFERENCE")
+        raise text.refused(
+            text.place(key), f'column "{key.name}" is ambiguous', hint, "AMBIGUOUS_REFERENCE"
+        )
     return found[0]
 
 
 def shared_columns(left: Scope, right: Scope) -> list[exp.Identifier]:
     """The columns of a NATURAL join."""
     names = {e.name.lower() for e in right if e.visible}
-    return [exp.to_identifier(e.name, quoted=True) for e in left if e.visible and e.name.lower() in names]
+    return [
+        exp.to_identifier(e.name, quoted=True)
+        for e in left
+        if e.visible and e.name.lower() in names
+    ]

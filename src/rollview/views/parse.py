@@ -8,6 +8,8 @@ What is refused, and why: docs/sql.md. The steps: syntax, limits, names, flatten
 
 from __future__ import annotations
 
+from functools import cache
+
 from rollview.views import limits
 from rollview.views.blocks import Definition
 from rollview.views.draft import Describe, Draft
@@ -24,7 +26,7 @@ def parse_view(name: str, sql: str, schema: Schema, describe: Describe) -> Defin
     tree = parse_select(text)
     limits.check(text, tree, limits.VIEW)
     bind(text, tree, schema)
-    draft = Draft(text, view_name(name), schema, describe)
+    draft = Draft(text, view_name(name), schema, cache(describe))
     generated = sql_of(tree)
     outputs = outputs_of(draft, tree)
     block, _ = block_of(draft, tree, outputs)
@@ -37,4 +39,5 @@ def parse_query(sql: str, schema: Schema) -> tuple[str, tuple[str, ...]]:
     tree = parse_select(text)
     limits.check(text, tree, limits.QUERY)
     relations = bind(text, tree, schema)
+    limits.check_words(text, tree, {c.lower() for r in relations for c, _ in schema[r]})
     return sql_of(tree), relations

@@ -17,7 +17,9 @@ from rollview.errors import ConfigError
 from rollview.views.names import view_name
 from rollview.views.syntax import Text, quoted, tokens_of
 
-UNDERSTOOD = "CREATE, REFRESH, DROP or ALTER MATERIALIZED VIEW, EXPLAIN CREATE MATERIALIZED VIEW, or SELECT"
+UNDERSTOOD = (
+    "CREATE, REFRESH, DROP or ALTER MATERIALIZED VIEW, EXPLAIN CREATE MATERIALIZED VIEW, or SELECT"
+)
 Value = TypeVar("Value")
 
 
@@ -258,9 +260,7 @@ def _query(head: _Head, name: str, columns: tuple[str, ...], marks: tuple[int, i
     sql, tokens = head.text.sql, head.text.tokens
     start = tokens[head.at].start
     blank = "".join(c if c in "\r\n\t" else " " for c in sql[:start])
-    end = len(sql)
-    if tokens[-1].token_type == TokenType.SEMICOLON:
-        end = tokens[-1].start
+    end = tokens[-1].start if tokens[-1].token_type == TokenType.SEMICOLON else len(sql)
     if not columns:
         return blank + sql[start:end]
     for token, over in zip((tokens[m] for m in marks), ("SELECT", "* FROM ("), strict=True):

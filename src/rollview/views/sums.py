@@ -106,7 +106,9 @@ def _decimal_total(sums: Sums, a: str, precision: int, scale: int) -> str | None
         return None
     integer = f"CASE WHEN {value} < 0 THEN CEIL({value}) ELSE FLOOR({value}) END"
     fraction = f"CAST({value} % CAST(1 AS DECIMAL(1, 0)) AS DECIMAL({scale + 1}, {scale}))"
-    integers = sums.add(f"CAST(CAST({C} AS DECIMAL(18, 0)) * ({integer}) AS DECIMAL(38, 0))", "decimal(38,0)")
+    integers = sums.add(
+        f"CAST(CAST({C} AS DECIMAL(18, 0)) * ({integer}) AS DECIMAL(38, 0))", "decimal(38,0)"
+    )
     fractions = sums.add(
         f"CAST(CAST({C} AS DECIMAL({36 - scale}, 0)) * {fraction} AS DECIMAL(38, {scale}))",
         f"decimal(38,{scale})",

@@ -30,7 +30,9 @@ FIRST_WORDS = ("SELECT", "WITH", "FROM", "(")
 AFTER_NO_COMMA = (TokenType.FROM, TokenType.R_PAREN, TokenType.WHERE, TokenType.GROUP_BY)
 SYNTAX_CALLS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
 DATE_UNITS = frozenset(
-    ["MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK", "MONTH", "QUARTER", "YEAR"]
+    """
+    MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY DAYOFYEAR WEEK MONTH QUARTER YEAR
+    """.split()
 )
 DATE_UNIT_CALLS = frozenset(
     ["DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF", "TIMESTAMPADD", "TIMESTAMPDIFF"]
@@ -46,7 +48,6 @@ class RollviewSpark(Spark):
         """Spark's tokens; no word swallows the rest of a statement."""
 
         COMMANDS = set()  # noqa: RUF012
-
         STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012 (sqlglot's way)
 
     class Parser(SparkParser):
@@ -117,7 +118,9 @@ class Text:
             return end
         depth = 0
         for token in (t for t in self.tokens if t.start > begin):
-            depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+            depth += (token.token_type == TokenType.L_PAREN) - (
+                token.token_type == TokenType.R_PAREN
+            )
             if depth <= 0:
                 return max(end, token.end + 1)
         return end
@@ -172,7 +175,9 @@ def _check_tokens(text: Text) -> None:
     for token, following in zip(text.tokens, text.tokens[1:], strict=False):
         place = (token.start, token.end + 1)
         if token.token_type == TokenType.SEMICOLON and following.token_type != TokenType.SEMICOLON:
-            raise text.refused(place, "several statements", "give one SELECT statement", "SYNTAX_ERROR")
+            raise text.refused(
+                place, "several statements", "give one SELECT statement", "SYNTAX_ERROR"
+            )
         if token.text == "|>":
             raise text.refused(place, "pipe syntax", "write it as SELECT … FROM …", "SYNTAX_ERROR")
         if token.token_type == TokenType.COMMA and following.token_type in AFTER_NO_COMMA:
@@ -254,7 +259,7 @@ def unwrapped(query: exp.Expr) -> exp.Expr:
 
 def quoted(name: str) -> str:
     """The name in backticks."""
-    return "`" + name.replace("`", "``") + "`"
+    return f"`{name.replace('`', '``')}`"
 
 
 def column(table: str, name: str) -> exp.Column:
@@ -267,7 +272,16 @@ def column(table: str, name: str) -> exp.Column:
 
 def operand(node: exp.Expr) -> exp.Expr:
     """The node, in parentheses where it could not stand as an operand."""
-    atoms = (exp.Column, exp.Literal, exp.Paren, exp.Anonymous, exp.Cast, exp.Case, exp.Null, exp.Boolean)
+    atoms = (
+        exp.Column,
+        exp.Literal,
+        exp.Paren,
+        exp.Anonymous,
+        exp.Cast,
+        exp.Case,
+        exp.Null,
+        exp.Boolean,
+    )
     return node if isinstance(node, atoms) else exp.Paren(this=node)
 
 
