@@ -84,7 +84,7 @@ LIVES = st.tuples(
             PART,  # where to read
         ),
         min_size=1,
-        max_size=4,
+        max_size=3,
     ),
     st.booleans(),  # every step is said to take rows away
 )

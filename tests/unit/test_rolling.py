@@ -124,7 +124,7 @@ def targets(frontier, advances, now):
     return wanted
 
 
-@examples(50)
+@examples(40)
 @given(PARTS, EARLIER, TURNS)
 def test_r1_the_view_delta_is_complete_up_to_the_high_water_mark(parts, earlier, turns):
     check_history(parts, earlier, turns)
