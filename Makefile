@@ -23,8 +23,8 @@ test: $(READY) ## Run the tests, without the slow ones: first those without Java
 	$(BIN)/pytest -m "not spark and not slow"
 	$(BIN)/pytest -m "spark and not slow"
 
-test-all: $(READY) ## Run every test
-	$(BIN)/pytest -m "not spark"
+test-all: $(READY) ## Run every test, with more random examples
+	ROLLVIEW_EXAMPLES=5 $(BIN)/pytest -m "not spark"
 	$(BIN)/pytest -m "spark"
 
 check: $(READY) ## Check style, types and the direction of imports

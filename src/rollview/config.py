@@ -5,6 +5,7 @@ Everything here says which setting is wrong, what was expected and where it stan
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -28,7 +29,7 @@ RUN_KEYS = ("every",)
 
 def seconds_of(value: object, setting: str) -> float:
     """A duration such as "90 seconds", "5 minutes", "7 days", or a number of seconds."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
         return float(value)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*?)s?\s*", str(value).lower())
     unit = (found.group(2) or "second") if found else ""
