@@ -81,6 +81,8 @@ def captured_version(
     if not records_changes(changed):
         raise _feed_off(relation, commit)
     columns_now = log.columns(commit.metadata.schema) if commit.metadata else columns
+    if columns_now != tuple(columns):
+        changed["schema_position"] = commit.version
     bytes_per_row = relation.bytes / relation.rows if relation.rows and relation.bytes else None
     inserted, deleted = estimated_rows(commit, bytes_per_row)
     return Captured(
@@ -166,10 +168,15 @@ def rows_in(commit: TableCommit) -> tuple[DataFile, ...]:
 def changed_files(
     commit: TableCommit, relation: BaseRelation, properties: Properties
 ) -> dict[str, Any]:
-    """Where the changed rows are, JSON-able (D2); no file is listed for the change feed."""
+    """Where the changed rows are, JSON-able (D2).
+
+    For the change feed no file is listed, but since which version the columns are what they are:
+    one read of the feed must not span a change of them.
+    """
     chosen = way(commit, properties)
     files: dict[str, Any] = {"way": chosen, "change_files": [], "added": [], "removed": []}
     if chosen == "feed":
+        files["schema_position"] = properties.get("schema_position", relation.base_position)
         if not has_feed(properties):
             raise _feed_off(relation, commit)
         return files

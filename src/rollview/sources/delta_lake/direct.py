@@ -11,6 +11,7 @@ Knows files and stamps; which commits are read this way is capture.way's decisio
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ MANY_FILES = 64
 
 _FILE = "_rv_file"
 _LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
+
+_GLOB, _ESCAPED = re.compile(r"([{}\[\]*?\\])"), r"\\\1"
+"""Spark takes a path for a pattern; a folder's name may well have brackets or braces."""
 
 Values = tuple[tuple[str, str | None], ...]
 Value = Callable[[str], Column]
@@ -117,14 +121,14 @@ def _count_by_row(of_file: Column) -> Column:
 def _parquet(
     spark: SparkSession, part: Sequence[Occurrence], schema: Sequence[tuple[str, str]]
 ) -> DataFrame:
+    asked = schema or [("_rv_nothing", "boolean")]  # an empty schema is refused
     reader = spark.read.format("parquet").schema(
-        ", ".join(f"{_quoted(name)} {kind}" for name, kind in schema)
+        ", ".join(f"{_quoted(name)} {kind}" for name, kind in asked)
     )
-    # The paths are exact, as a table's folder may have brackets or stars in its name. Without the
-    # second option, Spark 4.2 then reads each file as often as there are files.
-    reader = reader.option("__globPaths__", "false").option("recursiveFileLookup", "true")
+    # The partition values come from the log, and need not be guessed from the folders.
+    reader = reader.option("recursiveFileLookup", "true")
     reader = reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
-    paths = [f"file:{one.path}" for one in part]
+    paths = [f"file:{_GLOB.sub(_ESCAPED, one.path)}" for one in part]
     with _listing_without_job(spark, len(paths)):
         return reader.load(paths)
 

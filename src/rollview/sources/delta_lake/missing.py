@@ -1,7 +1,8 @@
-"""Files that are gone: Spark's exceptions for them, said in the words of the source.
+"""Changes that can no longer be read: Spark's exceptions for it, in the words of the source.
 
 VACUUM and log cleaning leave no trace that a reader could find beforehand; what is missing shows
-when it is read, as an exception of Spark or of Delta Lake.
+when it is read, as an exception of Spark or of Delta Lake. Likewise a change feed that refuses the
+versions before a change of the schema.
 """
 
 from __future__ import annotations
@@ -26,21 +27,35 @@ _CONDITIONS = (
 )
 _NAMED = re.compile("|".join(re.escape(f"[{condition}") for condition in _CONDITIONS))
 _NO_SUCH_FILE = re.compile(r"java\.io\.FileNotFoundException|SparkFileNotFoundException")
+_INCOMPATIBLE = re.compile(r"\[DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_\w+\] ([^\n]*)")
 _FILE = re.compile(r"file:/*(/.*?\.(?:parquet|json|bin))")
 
 
 def explain_missing(error: BaseException, relation: BaseRelation) -> ChangesLost | None:
-    """ChangesLost if the error says that files of the table are gone, else None."""
+    """ChangesLost if the error says that the table's changes cannot be read any more, else None."""
     text = str(error)
+    refused = _INCOMPATIBLE.search(text)
+    if refused:
+        return _lost(
+            relation, f"its change feed does not reach behind a schema change: {refused[1]}"
+        )
     if not (_NAMED.search(text) or _NO_SUCH_FILE.search(text)):
         return None
     file = _FILE.search(text)
     if file and not file[1].startswith(relation.location.rstrip("/") + "/"):
         return None  # a file of somebody else
+    return _lost(
+        relation,
+        f"{file[1] if file else text.splitlines()[0]} is gone:"
+        " VACUUM or log cleaning removed what was not propagated yet",
+        "; keep delta.deletedFileRetentionDuration and delta.logRetentionDuration above the"
+        " longest pause between refreshes",
+    )
+
+
+def _lost(relation: BaseRelation, detail: str, advice: str = "") -> ChangesLost:
     return ChangesLost(
         f'changes of Delta Lake table "{relation.name}" are lost',
-        f"{file[1] if file else text.splitlines()[0]} is gone:"
-        f" VACUUM or log cleaning removed what was not propagated yet",
-        f"rollview source resync {relation.name}; keep delta.deletedFileRetentionDuration and"
-        f" delta.logRetentionDuration above the longest pause between refreshes",
+        detail,
+        f"rollview source resync {relation.name}{advice}",
     )

@@ -5,7 +5,8 @@ R1  changes: state(lo) + changes(lo, hi] = state(hi), as bags; the ways of readi
 R2  Columns come in the order asked for, with the relation's types, then the stamp and the count.
 R3  A feed is read only over versions whose commit files are there: the feed reader itself skips
     missing ones without a word. Ask `check_still_there` again once the rows were read.
-R4  Building a DataFrame runs no Spark job.
+R4  Building a DataFrame runs no Spark job; but Delta Lake may run its own to learn the schema of a
+    version whose writer left no checksum file (RESTORE leaves none).
 Times are positions here; relation.py turns CSNs into them. Words: docs/glossary.md.
 """
 
@@ -48,8 +49,8 @@ def changes(
     direct = [change for change in captured if change.files["way"] == "direct"]
     feed = [change for change in captured if change.files["way"] == "feed"]
     parts = rows_of(spark, occurrences(relation.location, direct), typed)
-    if feed:
-        parts.append(_feed(spark, relation, feed, typed))
+    check_still_there(relation, feed)
+    parts += [_feed(spark, relation, run, typed) for run in _runs(feed)]
     if not parts:
         return spark.createDataFrame([], _schema([*typed, (STAMP, "bigint"), (COUNT, "bigint")]))
     united = parts[0]
@@ -117,6 +118,14 @@ def check_still_there(relation: BaseRelation, captured: Sequence[CapturedChange]
         )
 
 
+def _runs(feed: Sequence[CapturedChange]) -> list[list[CapturedChange]]:
+    """Commits that one read of the feed can take: those between two changes of the columns."""
+    runs: dict[int, list[CapturedChange]] = {}
+    for change in feed:
+        runs.setdefault(change.files.get("schema_position", 0), []).append(change)
+    return list(runs.values())
+
+
 def _feed(
     spark: SparkSession,
     relation: BaseRelation,
@@ -124,15 +133,28 @@ def _feed(
     typed: Sequence[tuple[str, str]],
 ) -> DataFrame:
     """The rows by the table's own change feed: one read, of just these versions."""
-    check_still_there(relation, captured)
     stamps: dict[int, int] = {change.position: change.csn for change in captured}
     reader = spark.read.format("delta").option("readChangeFeed", "true")
     reader = reader.option("startingVersion", min(stamps)).option("endingVersion", max(stamps))
     rows = reader.load(_uri(relation.location))
     rows = rows.where(F.col(COMMIT_VERSION).isin(list(stamps)))
-    there = {name.lower() for name in rows.columns}
-    chosen = [_cast(name, kind, name.lower() in there) for name, kind in typed]
+    _check_in_feed(relation, rows.columns, typed)
+    chosen = [_cast(name, kind, True) for name, kind in typed]
     return rows.select(*chosen, _by_version(stamps).alias(STAMP), _by_kind().alias(COUNT))
+
+
+def _check_in_feed(
+    relation: BaseRelation, there: Sequence[str], typed: Sequence[tuple[str, str]]
+) -> None:
+    """The feed has the columns of the newest version: one that it lacks was dropped since."""
+    lowered = {name.lower() for name in there}
+    for name, _ in typed:
+        if name.lower() not in lowered:
+            raise SchemaChanged(
+                f'Delta Lake table "{relation.name}" has no column "{name}" any more',
+                "its change feed gives older changes without it",
+                "drop the view and create it anew over the columns that are there now",
+            )
 
 
 def _by_version(stamps: dict[int, int]) -> Column:
