@@ -360,7 +360,9 @@ class Warehouse:
         start = csn_of(self.ledger, lo)
         end = csn_of(self.ledger, hi) if hi is not None else table.mark
         if start > end:
-            raise ConfigError(f"({start}, {end}] is not an interval", hint="name the earlier time first")
+            raise ConfigError(
+                f"({start}, {end}] is not an interval", hint="name the earlier time first"
+            )
         rows = table.changes(start, end, names)
         return rows.withColumnRenamed(STAMP, "_stamp").withColumnRenamed(COUNT, "_count")
 
