@@ -24,8 +24,8 @@ from rollview.spark.evaluate import bound
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import empty_rows, quoted
 from rollview.views.blocks import Definition, inputs
+from rollview.views.names import view_name
 from rollview.views.parse import parse_view, relation_identifier
-from rollview.views..py import view_name
 
 OPTIONS = {
     "policy": f"how it is refreshed: {', '.join(POLICIES)}",

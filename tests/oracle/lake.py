@@ -8,6 +8,7 @@ in the order of the commits. Shares no code with the product.
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import json
 import math
 import uuid
@@ -231,7 +232,8 @@ class Lake:
         return DeltaTable.forPath(self.spark, self._path(name))
 
     def _literal(self, name: str, column: str, value: Any) -> Column:
-        return F.lit(value).cast(self.tables[name].schema[column].dataType)
+        plain = value.isoformat() if isinstance(value, dt.date) else value
+        return F.lit(plain).cast(self.tables[name].schema[column].dataType)
 
     def _condition(self, name: str, where: Mapping[str, Any]) -> Column:
         condition = F.lit(True)

@@ -29,7 +29,7 @@ from rollview.warehouse import Warehouse
 
 @click.group()
 def source() -> None:
-    """Add, list, check and drop sources of tables.
+    """Add, list, check, resync and drop sources of tables.
 
     \b
     Example:
@@ -211,3 +211,28 @@ def drop(place: Place, name: str) -> None:
     with opened(place) as wh:
         wh.drop_source(name)
     say(f'source "{name}" is forgotten')
+
+
+@source.command()
+@click.argument("name")
+@json_option
+@place_options()
+@pass_place
+def resync(place: Place, name: str, as_json: bool) -> None:
+    """Register a table whose changes are lost anew, at its newest version.
+
+    NAME is a table (lake.sales), or a source: then every table of it that has stopped. The views that read it are
+    recomputed in full by their next refresh, and say so; other views go on as they were.
+
+    \b
+    Example:
+      rollview source resync lake.sales
+    """
+    with opened(place, spark=True) as wh:
+        report = wh.resync(name)
+    if as_json:
+        print_json(report)
+    elif report.added:
+        say(f"registered anew: {', '.join(report.added)}; the next refresh recomputes their views")
+    else:
+        say(f'no table of source "{name}" has stopped: nothing to do')
