@@ -355,7 +355,9 @@ def test_at_is_the_same_patched_and_travelled(
             found = read.at(spark, relation, columns, version, relation.position, later, limit)
             parts.append(found.select(F.lit(version), "*"))
         bags: dict[int, Bag] = {version: Counter() for version in versions}
-        for version, *row, count in parts[0].unionAll(parts[1]).collect():
+        with interpreted(spark):
+            rows = parts[0].unionAll(parts[1]).collect()
+        for version, *row, count in rows:
             bags[version][plain_row(row)] += count
         for version in versions:
             assert nonzero(bags[version]) == history.states[version], (version, way)
