@@ -18,7 +18,7 @@ from rollview.changes import Csn
 from rollview.errors import SourceError
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import BaseRelation, CapturedChange, Commit, Ledger, SchemaEpoch
-from rollview.sources.delta_lake.capture import Captured, new_commits
+from rollview.sources.delta_lake.capture import Captured, CaptureResult, new_commits
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class CaptureReport:
 
 def capture(ledger: Ledger) -> CaptureReport:
     """One round: everything that the sources committed since the last one."""
-    found: list[tuple[BaseRelation, tuple[Captured, ...]]] = []
+    found: list[tuple[BaseRelation, CaptureResult]] = []
     problems = []
     for relation in ledger.relations():
         result = new_commits(relation)
@@ -40,7 +40,7 @@ def capture(ledger: Ledger) -> CaptureReport:
             problems.append(result.problem)
         reason = str(result.problem) if result.problem else None
         if result.captured or reason != relation.stopped:
-            found.append((replace(relation, stopped=reason), result.captured))
+            found.append((replace(relation, stopped=reason), result))
     if not found:
         return CaptureReport(ledger.newest_csn(), 0, tuple(problems))
     failpoint(Failpoint.CAPTURE_BEFORE_COMMIT)
@@ -50,7 +50,7 @@ def capture(ledger: Ledger) -> CaptureReport:
     return CaptureReport(ledger.newest_csn(), commits, tuple(problems))
 
 
-def _record(ledger: Ledger, found: list[tuple[BaseRelation, tuple[Captured, ...]]]) -> int:
+def _record(ledger: Ledger, found: list[tuple[BaseRelation, CaptureResult]]) -> int:
     csn, commits = ledger.newest_csn(), 0
     current = {relation.name: relation for relation, _ in found}
     for name, captured in _merged(found):
@@ -71,8 +71,8 @@ def _record(ledger: Ledger, found: list[tuple[BaseRelation, tuple[Captured, ...]
             properties=captured.properties or relation.properties,
             rows=max(0, relation.rows + captured.inserted - captured.deleted),
         )
-    for relation in current.values():
-        ledger.put_relation(_stop_remembered(relation, csn))
+    for relation, result in found:
+        ledger.put_relation(_stop_remembered(current[relation.name], csn, result.problem))
     return commits
 
 
@@ -83,23 +83,24 @@ def _change(csn: Csn, name: str, captured: Captured) -> CapturedChange:
                           inserted, captured.deleted, captured.files)  # fmt: skip
 
 
-def _stop_remembered(relation: BaseRelation, csn: Csn) -> BaseRelation:
+def _stop_remembered(relation: BaseRelation, csn: Csn, problem: SourceError | None) -> BaseRelation:
     """A table that has just stopped is known to be complete up to `csn`, and no further (K3)."""
-    properties = {k: v for k, v in relation.properties.items() if k != "stopped_csn"}
-    if relation.stopped is not None:
+    properties = {k: v for k, v in relation.properties.items() if not k.startswith("stopped_")}
+    if problem is not None:
         properties["stopped_csn"] = relation.properties.get("stopped_csn", csn)
+        properties["stopped_kind"] = type(problem).__name__
     return replace(relation, properties=properties)
 
 
 def _merged(
-    found: list[tuple[BaseRelation, tuple[Captured, ...]]],
+    found: list[tuple[BaseRelation, CaptureResult]],
 ) -> list[tuple[str, Captured]]:
     """All commits by commit time, each table's own order kept (K1)."""
     lists = []
-    for order, (relation, captured) in enumerate(found):
+    for order, (relation, result) in enumerate(found):
         latest = datetime.min
         keyed = []
-        for commit in captured:
+        for commit in result.captured:
             latest = max(latest, commit.committed_at.replace(tzinfo=None))
             keyed.append((latest, order, commit.version, relation.name, commit))
         lists.append(keyed)

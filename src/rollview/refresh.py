@@ -23,7 +23,7 @@ from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import Refresh, ViewRow
 from rollview.propagate import PropagateReport, propagate
 from rollview.spark.evaluate import jobs_of
-from rollview.spark.relations import Relations
+from rollview.spark.relations import Relations, stopped_problem
 from rollview.views.blocks import Definition, Reduce, inputs, joins
 
 POLICIES = ("auto", "incremental", "incremental_strict", "full")
@@ -87,6 +87,7 @@ def _refresh(
     if to <= mark:
         applying.apply(relations.ledger, view.name, to)
         if to == relations.ledger.newest_csn():
+            check_going(relations, view.definition)
             relations.ledger.set_view(view.name, state="ready", reason="")
         return RefreshReport(
             view.name, "NO_OP", "the view delta reaches that time already", to, 0, 0
@@ -227,8 +228,18 @@ def _recompute(
     )
 
 
+def check_going(relations: Relations, definition: Definition) -> None:
+    """Raise if a source table that the view reads has stopped: it has changes that nobody could capture."""
+    for block in definition.blocks:
+        for i in inputs(block):
+            table = relations.ledger.relation(i.relation)
+            if table is not None and table.stopped is not None:
+                raise stopped_problem(table)
+
+
 def check_reach(relations: Relations, definition: Definition, to: Csn) -> None:
     """Raise if a source table cannot be read as of `to` with the columns that the view reads."""
+    check_going(relations, definition)
     for number, block in enumerate(definition.blocks):
         row = relations.ledger.block(definition.block_name(number))
         for k, i in enumerate(inputs(block)):

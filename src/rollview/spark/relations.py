@@ -14,7 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from rollview.changes import Csn
-from rollview.errors import ChangesLost, ConfigError, SourceError
+from rollview.errors import ChangesLost, ConfigError, SourceError, Unreachable
 from rollview.ledger.store import BaseRelation, BlockRow, Ledger
 from rollview.sources.delta_lake.relation import DeltaLakeTable, first_break, schema_problem
 from rollview.sources.relation import Relation
@@ -28,6 +28,15 @@ class Reach:
 
     to: Csn
     problem: SourceError | None = None
+
+
+def stopped_problem(row: BaseRelation) -> SourceError:
+    """The error that stopped a table, as capture met it."""
+    what, *rest = (row.stopped or "").split("\n")
+    hint = rest.pop().removeprefix("hint: ") if rest and rest[-1].startswith("hint: ") else ""
+    kinds: dict[str, type[SourceError]] = {k.__name__: k for k in (ChangesLost, Unreachable)}
+    kind = kinds.get(str(row.properties.get("stopped_kind")), SourceError)
+    return kind(what, "\n".join(rest), hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,5 @@ class Relations:
         if row.stopped is not None:
             limit = Csn(max(start, int(row.properties.get("stopped_csn", 0))))
             if limit < to:
-                what, _, detail = row.stopped.partition("\n")
-                return Reach(limit, ChangesLost(what, detail))
+                return Reach(limit, stopped_problem(row))
         return Reach(to)
