@@ -10,6 +10,7 @@ what a commit moves: apply.py and propagate.py.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ from rollview.ledger.store import BlockRow, Ledger, Step
 from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.spark.evaluate import bound
 from rollview.views.blocks import Block, Reduce
+
+
+ODD = re.compile(r"[ ,;{}()\n\t=]")
+"""What Delta Lake takes in a column name only with column mapping; Spark itself names columns `count(1)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +209,8 @@ class RolledTable:
             .option("txnVersion", str(txn))
             .option("delta.checkpointInterval", "100")  # a checkpoint costs 0.8 s
         )
+        if any(ODD.search(c.name) for c in (*kept_keys(self.block), *self.block.columns)):
+            writer = writer.option("delta.columnMapping.mode", "name")
         if buckets > 1:
             writer = writer.partitionBy(BUCKET)
         if bucket is None:
