@@ -277,7 +277,7 @@ counts = st.tuples(st.integers(0, 5), st.integers(0, 5))
 touched = st.dictionaries(st.sampled_from(["lake.sales", "lake.customer"]), counts)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(moments, touched), max_size=12), st.data())
 def test_the_timeline_agrees_with_a_list(history: list, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
