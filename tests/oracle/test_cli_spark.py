@@ -183,7 +183,7 @@ def test_statements(lake: Lake, typist: Typist, tmp_path: Path) -> None:
     code, _, err = typist.type("sql", "SELECT 1 AS x; CREATE MATERIALIZED VIEW w AS\nSELEC id")
     assert code == 2 and "line 2" in err
     code, _, err = typist.type(
-        "sql", "CREATE MATERIALIZED VIEW w AS SELECT MAX(id) AS m FROM lake.sales", "--json"
+        "sql", "CREATE MATERIALIZED VIEW w AS SELECT nothing FROM lake.sales", "--json"
     )
     assert code == 2 and json.loads(err)["error"] == "ViewRefused"
 

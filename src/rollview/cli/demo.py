@@ -231,7 +231,10 @@ def _show_compared(story: Story, compared: list[Compared]) -> None:
     story.say(
         "partners. The shop is tiny, so seconds here are Spark's fixed cost per job, for both ways:"
     )
-    story.say("they say nothing about large tables. Rows written is what grows with your data.")
+    story.say(
+        "they say nothing about large tables. A recompute reads and writes all of your tables again,"
+    )
+    story.say("a refresh writes what the changes touch.")
 
 
 def _rolled(wh: Warehouse, story: Story, morning: int) -> list[Any]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -64,32 +65,41 @@ class Bar:
 def start_spark(warehouse: Warehouse, debug: bool) -> None:
     """Start the warehouse's session, and say so where somebody watches (Z1)."""
     from pyspark import SparkContext
-    from pyspark.logger import PySparkLogger
 
     from rollview.spark.jars import jar_paths
 
     jar_paths()  # says so if it has to fetch them
-    if not debug:  # it logs every refused query, with its plan; rollview's error says enough
-        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    if debug or SparkContext._active_spark_context is not None:
+    if SparkContext._active_spark_context is not None:
         _ = warehouse.spark
         return
     if stderr().is_terminal:
         note("starting Spark …")
-    with _quiet():
+    with nullcontext() if debug else _quiet():
         _ = warehouse.spark
+    # pyspark's own handler calls the JVM from inside the signal, which its socket does not bear;
+    # the JVM ends with this process anyway.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _hush() -> None:
+    """Turn off what pyspark logs about refused queries and interrupted calls: rollview's error says enough."""
+    from pyspark.logger import PySparkLogger
+
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(lambda record: "while sending command" not in record.getMessage())
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Processes that are started inside write their stderr to a file, which is shown if this fails (Z1)."""
+    _hush()
     sys.stderr.flush()
     shown = os.dup(2)
     with tempfile.TemporaryFile() as chatter:
         try:
             os.dup2(chatter.fileno(), 2)
             yield
-        except BaseException:
+        except Exception:
             os.dup2(shown, 2)
             chatter.seek(0)
             click.echo(chatter.read().decode(errors="replace"), err=True)
