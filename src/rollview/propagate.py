@@ -155,6 +155,8 @@ def _written(relations: Relations, block: Block, plan: Plan, intent: Intent) -> 
             failpoint(Failpoint.STEP_AFTER_INTENT)
             rows = evaluated(relations.spark, tree, leaves, relations)
             step = relations.rolled(plan.block).append(rows, intent.id)
+            for factor, relation, _ in leaves.wanted:
+                relations.check_read(factor, relation)
             failpoint(Failpoint.STEP_AFTER_WRITE)
     except RollviewError:
         with relations.ledger.atomic():

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from rollview.calculus.terms import AsOf, Changes, Factor
 from rollview.changes import Csn
 from rollview.errors import ChangesLost, ConfigError, SourceError, Unreachable
 from rollview.ledger.store import BaseRelation, BlockRow, Ledger
+from rollview.sources.delta_lake.read import check_still_there
 from rollview.sources.delta_lake.relation import DeltaLakeTable, first_break, schema_problem
 from rollview.sources.relation import Relation
 from rollview.spark.rolled import RolledTable
@@ -89,6 +91,13 @@ class Relations:
         if self.ledger.relation(name) is not None:
             return sum(c.deleted for c in self.ledger.changes_of(name, lo, hi))
         return sum(step.taken for step in self.ledger.steps(name, lo, hi))
+
+    def check_read(self, factor: Factor, name: str) -> None:
+        """Once a factor was read: raise if changes went missing meanwhile, which a feed does not say."""
+        row = self.ledger.relation(name)
+        if row is not None and not isinstance(factor, AsOf):
+            hi = factor.hi if isinstance(factor, Changes) else factor.at
+            check_still_there(row, self.ledger.changes_of(name, factor.lo, hi))
 
     def reach(self, name: str, columns: Sequence[str], start: Csn, to: Csn) -> Reach:
         """How far towards `to` an input standing at `start` can go."""
