@@ -21,6 +21,7 @@ from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import BlockRow, Ledger, ViewRow
 from rollview.refresh import POLICIES, RefreshReport, check_reach, refresh_view
 from rollview.spark.evaluate import bound
+from rollview.spark.failures import refusals
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import empty_rows, quoted
 from rollview.views.blocks import Definition, inputs
@@ -88,7 +89,8 @@ def parsed(relations: Relations, name: str, sql: str) -> Definition:
         }
         from sqlglot import parse_one
 
-        frame = bound(relations.spark, parse_one(query, dialect="spark"), leaves)
+        with refusals(f'view "{name}" cannot be maintained'):
+            frame = bound(relations.spark, parse_one(query, dialect="spark"), leaves)
         return [(f.name, f.dataType.simpleString()) for f in frame.schema.fields]
 
     definition = parse_view(name, sql, known, describe)

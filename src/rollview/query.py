@@ -14,6 +14,7 @@ from sqlglot import parse_one
 from rollview.changes import Csn
 from rollview.define import schemas
 from rollview.spark.evaluate import bound
+from rollview.spark.failures import refusals
 from rollview.spark.relations import Relations
 from rollview.views.parse import parse_query, relation_identifier
 
@@ -29,7 +30,8 @@ def answered(relations: Relations, sql: str, at: Csn | None) -> DataFrame:
         relation_identifier(n): relations(n).exact(time, [c for c, _ in relations.columns(n)])
         for n in names
     }
-    return bound(relations.spark, parse_one(text, dialect="spark"), leaves)
+    with refusals("the query cannot be run"):
+        return bound(relations.spark, parse_one(text, dialect="spark"), leaves)
 
 
 def common_time(relations: Relations, names: tuple[str, ...]) -> Csn:

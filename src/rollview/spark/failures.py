@@ -10,12 +10,13 @@ import errno
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from rollview.errors import QueryFailed, RefreshError, RollviewError
+from rollview.errors import QueryFailed, RefreshError, RollviewError, ViewRefused
 from rollview.sources.delta_lake.read import explain_missing
 
 if TYPE_CHECKING:
@@ -35,12 +36,13 @@ def in_our_words(
     relations: Relations, view: str, names: Sequence[str], error: Exception
 ) -> RollviewError:
     """What happened to the view."""
-    for name in names:
-        row = relations.ledger.relation(name)
-        missing = explain_missing(error, row) if row else None
+    causes = _causes(error)
+    rows = [row for row in map(relations.ledger.relation, names) if row is not None]
+    for row, cause in product(rows, causes):
+        missing = explain_missing(cause, row)
         if missing is not None:
             return missing
-    text = str(error)
+    text = "\n".join(map(str, causes))
     if "No space left on device" in text or getattr(error, "errno", None) == errno.EDQUOT:
         return RefreshError(
             f'view "{view}" cannot be refreshed: the disk is full',
@@ -55,12 +57,37 @@ def in_our_words(
         )
     return QueryFailed(
         f'view "{view}" cannot be refreshed: its query failed in Spark',
-        first_sentence(text),
+        first_sentence(error),
         "the view stays at its last good time; mend the rows named above, then refresh again",
     )
 
 
-def first_sentence(text: str) -> str:
-    """Spark's own error condition and sentence, without the Java stack."""
-    found = re.search(r"\[[A-Z][A-Z0-9_.]+\][^\n]*", text)
-    return (found.group(0) if found else text.strip().split("\n")[0])[:500]
+@contextmanager
+def refusals(what: str) -> Iterator[None]:
+    """What Spark's analyser does not accept inside is refused; `what` says what cannot be done for it."""
+    try:
+        yield
+    except PySparkException as error:
+        raise ViewRefused(
+            f"{what}: Spark does not accept its query",
+            first_sentence(error),
+            "mend the expression that is named above",
+            reason="ANALYSIS_ERROR",
+        ) from error
+
+
+def first_sentence(error: BaseException) -> str:
+    """The error condition and sentence that Spark gives for the innermost cause, without the Java stack."""
+    text = "\n".join(map(str, _causes(error)))
+    found = re.findall(r"^(?:.*: )?(\[[A-Z][A-Z0-9_.]+\] .*)", text, re.MULTILINE)
+    if found:
+        return str(found[-1])[:500]
+    return str(error).strip().split("\n")[0][:500]
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The error and what caused it in the JVM, outermost first: a task that failed says why only there."""
+    found = [error]
+    while (cause := getattr(found[-1], "_cause", None)) is not None:
+        found.append(cause)
+    return found
