@@ -213,10 +213,13 @@ def sweep_folded(table: Path, pinned: int, grace_seconds: float = GRACE_SECONDS)
 
 def _delete(warehouse: Path, folder: str) -> None:
     """Delete a folder of the warehouse, and only of the warehouse."""
-    target = (warehouse / folder).resolve()
-    if not target.is_relative_to(warehouse.resolve() / "views"):
+    views, target = warehouse.resolve() / "views", (warehouse / folder).resolve()
+    if not target.is_relative_to(views):
         raise StepConflict(f'"{folder}" is not a folder of this warehouse: nothing was deleted')
     shutil.rmtree(target, ignore_errors=True)
+    for above in target.parents[: len(target.relative_to(views).parts) - 1]:
+        if above.is_dir() and not any(above.iterdir()):
+            above.rmdir()  # the folder of a view that is gone
 
 
 def recover(ledger: Ledger, warehouse: Path) -> list[str]:
