@@ -232,7 +232,7 @@ def _show_compared(story: Story, compared: list[Compared]) -> None:
         "partners. The shop is tiny, so seconds here are Spark's fixed cost per job, for both ways:"
     )
     story.say(
-        "they say nothing about large tables. A recompute reads and writes all of your tables again,"
+        "they say nothing about large tables. A recompute reads all tables and writes the whole view,"
     )
     story.say("a refresh writes what the changes touch.")
 
