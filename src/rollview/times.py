@@ -30,6 +30,13 @@ def csn_of(ledger: Ledger, time: Time) -> Csn:
                 f"the newest captured transaction is {newest}",
                 "name a moment that has passed, or leave the time out for now",
             )
+        first = min((source.added_at for source in ledger.sources()), default=None)
+        if first is not None and moment < first:
+            raise TimeNotReached(
+                f"{moment.isoformat()} is before anything was captured",
+                f"the first source was added at {first.isoformat()}",
+                "name a moment after that",
+            )
         return ledger.csn_at(moment)
     if isinstance(time, bool) or not isinstance(time, int):
         raise _no_time(time)

@@ -33,7 +33,6 @@ from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.spark.evaluate import bound
 from rollview.views.blocks import Block, Reduce
 
-
 ODD = re.compile(r"[ ,;{}()\n\t=]")
 """What Delta Lake takes in a column name only with column mapping; Spark itself names columns `count(1)`."""
 
