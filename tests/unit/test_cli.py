@@ -406,12 +406,7 @@ def test_status(ledger: Ledger, tmp_path: Path, capsys: pytest.CaptureFixture[st
     code, out, _ = call(capsys, *in_project(tmp_path, "status"))
     assert code == 0
     row = next(line for line in out.splitlines() if line.startswith("v "))
-    assert (
-        "ready" in row
-        and "2026-03-01 12:00:02" in row
-        and "3 behind" in row
-        and "auto" in row
-    )
+    assert "ready" in row and "2026-03-01 12:00:02" in row and "3 behind" in row and "auto" in row
     code, out, _ = call(capsys, *in_project(tmp_path, "status", "v", "--json"))
     (said,) = json.loads(out)
     assert (said["view_time"], said["lag"], said["newest"]) == (2, 3, 5)
