@@ -145,6 +145,8 @@ def _incremental(
         raise done.problem
     if view.options.get("fold") == "always":
         applying.fold(relations, view, to)
+    if to == ledger.newest_csn():
+        check_going(relations, view.definition)
     rows, size = sum(s.rows for s in done.steps), sum(s.bytes for s in done.steps)
     ran = sum(1 for s in done.steps if s.read)
     details = {**details, "read": sum(s.read for s in done.steps)}
@@ -233,8 +235,11 @@ def check_going(relations: Relations, definition: Definition) -> None:
     for block in definition.blocks:
         for i in inputs(block):
             table = relations.ledger.relation(i.relation)
+            upstream = relations.ledger.view(i.relation)
             if table is not None and table.stopped is not None:
                 raise stopped_problem(table)
+            if upstream is not None:
+                check_going(relations, upstream.definition)
 
 
 def check_reach(relations: Relations, definition: Definition, to: Csn) -> None:
@@ -245,7 +250,7 @@ def check_reach(relations: Relations, definition: Definition, to: Csn) -> None:
         for k, i in enumerate(inputs(block)):
             table = relations.ledger.relation(i.relation)
             if table is not None:
-                start = Csn(max(table.base_csn, row.frontier[k] if row else 0))
+                start = Csn(max(table.base_csn, row.frontier[k])) if row else to
                 problem = relations.reach(i.relation, i.columns, start, to).problem
                 if problem is not None:
                     raise problem

@@ -309,11 +309,12 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def views_are_what_a_recompute_gives(self) -> None:
-        """Every view that moved in any way, at its view time and at another time."""
+        """Every view that moved in any way, at its view time; one of them at another time, too."""
         ledger = self.warehouse.ledger
         now = {v.name: (v.view_time, ledger.block(v.name)) for v in ledger.views()}
         moved = [name for name in now if now[name] != self.seen.get(name)]
         self.seen = now
         wanted = [(name, int(now[name][0])) for name in moved]
-        wanted += [(name, self.random.randint(*self.readable(name))) for name in moved]
+        for name in self.random.sample(moved, min(1, len(moved))):
+            wanted.append((name, self.random.randint(*self.readable(name))))
         self.oracles.hold(self.warehouse, wanted)

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
-HISTORIES, STEPS = 3, 20
+HISTORIES, STEPS = 3, 16
 MANY_HISTORIES, MANY_STEPS = 20, 40
 
 

@@ -73,7 +73,7 @@ MEANINGS: list[tuple[tuple[str, ...], tuple[str, ...], type[RollviewError], str,
         ("unable to open", "disk I/O error"),
         WarehouseError,
         "cannot be read or written",
-        "check that the folder and its files are yours and that the disk works",
+        "check that the disk has space left and works, and that the folder and its files are yours",
     ),
 ]
 

@@ -11,16 +11,13 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
-from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from rollview.errors import QueryFailed, RefreshError, RollviewError, ViewRefused
 from rollview.sources.delta_lake.read import explain_missing
-
-if TYPE_CHECKING:
-    from rollview.spark.relations import Relations
+from rollview.spark.relations import Relations, stopped_problem
 
 
 @contextmanager
@@ -38,10 +35,13 @@ def in_our_words(
     """What happened to the view."""
     causes = _causes(error)
     rows = [row for row in map(relations.ledger.relation, names) if row is not None]
+    rows.sort(
+        key=lambda row: row.stopped is None
+    )  # where no path is named, the one known to be ill
     for row, cause in product(rows, causes):
         missing = explain_missing(cause, row)
         if missing is not None:
-            return missing
+            return missing if row.stopped is None else stopped_problem(row)
     text = "\n".join(map(str, causes))
     if "No space left on device" in text or getattr(error, "errno", None) == errno.EDQUOT:
         return RefreshError(

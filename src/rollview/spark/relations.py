@@ -75,6 +75,13 @@ class Relations:
             return row.columns
         return tuple((c.name, c.type) for c in self._block(name)[1].columns)
 
+    def names_at(self, name: str, time: Csn) -> list[str]:
+        """The names of the columns that the relation had at `time`."""
+        row = self.ledger.relation(name)
+        if row is None:
+            return [column for column, _ in self.columns(name)]
+        return [c for c, _ in DeltaLakeTable(self.spark, self.ledger, row).columns_at(time)]
+
     def rows(self, name: str) -> int:
         """About how many rows the relation has."""
         row: BaseRelation | BlockRow | None = self.ledger.relation(name) or self.ledger.block(name)

@@ -17,7 +17,9 @@ from sqlglot import parse_one
 from rollview.changes import Csn
 from rollview.ledger.store import ViewRow
 from rollview.spark.evaluate import bound
+from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
+from rollview.spark.rolled import quoted
 from rollview.views.blocks import inputs
 from rollview.views.parse import relation_identifier
 
@@ -40,17 +42,29 @@ class VerifyReport:
 def recomputed(relations: Relations, view: ViewRow, at: Csn) -> DataFrame:
     """The view's query over its relations as of `at`."""
     definition = view.definition
-    own = {definition.block_name(k) for k in range(len(definition.blocks))}
-    names = {i.relation for block in definition.blocks for i in inputs(block)} - own
     leaves = {
-        relation_identifier(n): relations(n).exact(at, [c for c, _ in relations.columns(n)])
-        for n in names
+        relation_identifier(n): relations(n).exact(at, relations.names_at(n, at))
+        for n in _reads(view)
     }
-    return bound(relations.spark, parse_one(definition.sql, dialect="spark"), leaves)
+    rows = bound(relations.spark, parse_one(definition.sql, dialect="spark"), leaves)
+    # A table may have got columns since, for which `*` stands as well.
+    return rows.select(*(quoted(c.name) for c in definition.columns))
+
+
+def _reads(view: ViewRow) -> set[str]:
+    """The tables and views that the view reads."""
+    blocks = view.definition.blocks
+    own = {view.definition.block_name(k) for k in range(len(blocks))}
+    return {i.relation for block in blocks for i in inputs(block)} - own
 
 
 def verify(relations: Relations, view: ViewRow, at: Csn) -> VerifyReport:
     """Compare the view at `at` with a recompute at `at`."""
+    with spark_errors(relations, view.name, sorted(_reads(view))):
+        return _compared(relations, view, at)
+
+
+def _compared(relations: Relations, view: ViewRow, at: Csn) -> VerifyReport:
     have = _comparable(relations.rolled(view.name).table(at))
     want = _comparable(recomputed(relations, view, at))
     missing, extra = want.exceptAll(have), have.exceptAll(want)

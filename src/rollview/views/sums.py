@@ -113,7 +113,21 @@ def _decimal_total(sums: Sums, a: str, precision: int, scale: int) -> str | None
         f"CAST(CAST({C} AS DECIMAL({36 - scale}, 0)) * {fraction} AS DECIMAL(38, {scale}))",
         f"decimal(38,{scale})",
     )
-    return f"(CAST({integers} AS DECIMAL(37, {scale})) + CAST({fractions} AS DECIMAL(37, {scale})))"
+    return _put_together(integers, fractions, scale)
+
+
+def _put_together(integers: str, fractions: str, scale: int) -> str:
+    """The sum of both as DECIMAL(38, scale).
+
+    Spark keeps a digit for the carry, at the cost of the last one of the scale; a sum that needs all digits is
+    therefore added as a whole number and scaled by way of its text.
+    """
+    small = f"ABS({integers}) < CAST(1{'0' * (36 - scale)} AS DECIMAL(38, 0))"
+    plain = f"CAST({integers} AS DECIMAL(37, {scale})) + CAST({fractions} AS DECIMAL(37, {scale}))"
+    unit = f"CAST(1{'0' * scale} AS DECIMAL({scale + 1}, 0))"
+    whole = " + ".join(f"CAST({part} * {unit} AS DECIMAL(38, 0))" for part in (integers, fractions))
+    text = f"CONCAT(CAST({whole} AS STRING), 'E-{scale}')"
+    return f"(CASE WHEN {small} THEN {plain} ELSE CAST({text} AS DECIMAL(38, {scale})) END)"
 
 
 def _decimal_mean(sums: Sums, argument: str, precision: int, scale: int, n: str) -> str | None:

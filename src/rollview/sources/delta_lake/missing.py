@@ -28,7 +28,7 @@ _CONDITIONS = (
 _NAMED = re.compile("|".join(re.escape(f"[{condition}") for condition in _CONDITIONS))
 _NO_SUCH_FILE = re.compile(r"java\.io\.FileNotFoundException|SparkFileNotFoundException")
 _INCOMPATIBLE = re.compile(r"\[DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_\w+\] ([^\n]*)")
-_FILE = re.compile(r"file:/*(/.*?\.(?:parquet|json|bin))")
+_FILE = re.compile(r"file:/*(/.*?(?:\.(?:parquet|json|bin)|/_delta_log))")
 
 
 def explain_missing(error: BaseException, relation: BaseRelation) -> ChangesLost | None:
@@ -39,15 +39,16 @@ def explain_missing(error: BaseException, relation: BaseRelation) -> ChangesLost
         return _lost(
             relation, f"its change feed does not reach behind a schema change: {refused[1]}"
         )
-    if not (_NAMED.search(text) or _NO_SUCH_FILE.search(text)):
+    said = _NAMED.search(text) or _NO_SUCH_FILE.search(text)
+    if said is None:
         return None
     file = _FILE.search(text)
     if file and not file[1].startswith(relation.location.rstrip("/") + "/"):
         return None  # a file of somebody else
     return _lost(
         relation,
-        f"{file[1] if file else text.splitlines()[0]} is gone:"
-        " VACUUM or log cleaning removed what was not propagated yet",
+        (f"{file[1]} is gone" if file else text[said.start() :].splitlines()[0])
+        + ": VACUUM or log cleaning removed what was not propagated yet",
         "; keep delta.deletedFileRetentionDuration and delta.logRetentionDuration above the"
         " longest pause between refreshes",
     )

@@ -78,6 +78,10 @@ class DeltaLakeTable:
         last = self.ledger.last_change(self.name, time)
         return last.position if last else self.row.base_position
 
+    def columns_at(self, time: Csn) -> tuple[tuple[str, str], ...]:
+        """The columns that the table had at `time`, and after them those that were added later."""
+        return self._known_at(time).columns
+
     def _known_at(self, time: Csn) -> BaseRelation:
         """The table with the columns it had at `time`; columns added later read as NULL (D2)."""
         known = [
@@ -96,14 +100,19 @@ class DeltaLakeTable:
 def first_break(
     epochs: Sequence[SchemaEpoch], position: int, columns: Sequence[str]
 ) -> SchemaEpoch | None:
-    """The first schema change after `position` that drops or retypes one of the columns."""
+    """The first schema change after `position` that drops or retypes one of the columns.
+
+    A column that comes later is none: it was NULL before.
+    """
     known = dict(epochs[0].columns) if epochs else {}
     for epoch in epochs:
         now = dict(epoch.columns)
         if epoch.position <= position:
             known = now
-        elif any(now.get(c) != known.get(c) for c in columns):
+        elif any(c in known and now.get(c) != known[c] for c in columns):
             return epoch
+        else:
+            known = {**now, **known}
     return None
 
 
