@@ -93,6 +93,7 @@ def test_the_second_writer_is_told_who_writes_and_since_when(tmp_path: Path) -> 
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_readers_work_while_another_process_writes(world: World) -> None:
     with process(WRITER, world.warehouse, "in a transaction") as writer:
         assert said(writer) == "ready"
@@ -107,6 +108,7 @@ def test_readers_work_while_another_process_writes(world: World) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_kill_frees_the_lock_and_undoes_what_was_not_committed(world: World) -> None:
     with process(WRITER, world.warehouse, "in a transaction") as writer:
         assert said(writer) == "ready"
@@ -198,6 +200,7 @@ FULL_AT = [
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.parametrize(("point", "name"), FULL_AT, ids=[p.value for p, _ in FULL_AT])
 def test_a_disk_that_is_full_at_a_failpoint(
     origin: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: Failpoint, name: str
@@ -236,6 +239,7 @@ def fill(disk: Path, leave: int) -> Path:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.parametrize("leave", [0, 96 * 1024], ids=["no-byte", "room-for-the-ledger"])
 def test_a_disk_that_is_really_full(world: World, small_disk: Path, leave: int) -> None:
     """With nothing left the ledger cannot write; with some left, Spark cannot."""

@@ -15,7 +15,7 @@ from world import DATA_VERSIONS, World, check_rows, check_shown, check_timeline
 from rollview.errors import ChangesLost, SchemaChanged, SourceError, Unreachable
 from rollview.warehouse import Warehouse
 
-pytestmark = [pytest.mark.faults, pytest.mark.spark]
+pytestmark = [pytest.mark.faults, pytest.mark.spark, pytest.mark.slow]
 
 ONLY_CUST = "SELECT c.cust, c.name FROM lake.cust c"
 NO_AMOUNT = "SELECT s.id, s.cust FROM lake.sales s WHERE s.cust > 2"
