@@ -425,7 +425,6 @@ def test_a_poisonous_row_stops_the_view_and_its_end_heals_it(total: Sum) -> None
     oracles.hold(warehouse, [("v", 0)])
 
 
-@pytest.mark.xfail(strict=True, reason="sums of wide decimals are shown by way of DECIMAL(37, s)")
 @pytest.mark.parametrize(
     "total",
     [
