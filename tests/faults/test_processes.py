@@ -52,6 +52,25 @@ print([(s.name, s.view_time, s.state) for s in wh.status()], len(wh.history()))
 """
 
 
+WITHOUT_JVM = """
+import os, signal, sys
+from rollview.errors import RefreshError
+from rollview.spark.session import make_session
+from rollview.warehouse import Warehouse
+spark = make_session({"spark.driver.memory": "1g"}, "local[2]")
+jvm = spark._jvm.java.lang.ProcessHandle.current().pid()
+wh = Warehouse(sys.argv[1], spark)
+wh.capture()
+relations, view = wh.relations, wh.view("g")
+os.kill(jvm, signal.SIGKILL)
+from rollview.propagate import propagate
+try:
+    propagate(relations, view.definition, wh.ledger.newest_csn(), view.options)
+except RefreshError as error:
+    print(type(error).__name__, error.what, len(wh.ledger.intents()))
+"""
+
+
 @contextmanager
 def process(program: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
     """Another Python; it is killed at the end, if it still runs."""
@@ -118,6 +137,19 @@ def test_a_kill_frees_the_lock_and_undoes_what_was_not_committed(world: World) -
         assert wh.status("g").state == "ready"
         wh.refresh()
         check_finished(world, wh, ("g", "j"))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_jvm_that_dies_is_not_taken_for_a_bad_row(world: World) -> None:
+    with process(WITHOUT_JVM, world.warehouse) as orphan:
+        assert (
+            said(orphan)
+            == 'RefreshError view "g" cannot be refreshed: the Spark session has ended 0'
+        )
+    with world.open() as wh:
+        wh.refresh("g")
+        check_finished(world, wh, ("g",))
 
 
 def test_a_second_warehouse_object_in_one_process_is_refused_too(tmp_path: Path) -> None:

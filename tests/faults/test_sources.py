@@ -63,7 +63,7 @@ def test_a_commit_file_in_the_middle_is_missing(world: World) -> None:
         wh.create("k", ONLY_CUST)
         for view in ("g", "j"):
             stops(
-                wh, view, ChangesLost, '"lake.sales"', "version 3", "hint: rollview source resync"
+                world, wh, view, ChangesLost, '"lake.sales"', "version 3", "rollview source resync"
             )
         wh.refresh("k")
         caught_up(wh, "k")
@@ -216,9 +216,8 @@ def test_the_change_feed_is_switched_off(world: World) -> None:
         "INSERT INTO {sales} VALUES (300, 1, 5)",
     )
     with world.open() as wh:
-        stops(
-            wh, "g", ChangesLost, '"lake.sales" no longer records its changes', "hint: ALTER TABLE"
-        )
+        said = ('"lake.sales" no longer records its changes', "hint: ALTER TABLE")
+        stops(world, wh, "g", ChangesLost, *said)
         assert position(wh, "lake.sales") == 4
         check_timeline(wh)
 

@@ -1,6 +1,6 @@
 """What Spark says when a query fails, in rollview's words.
 
-A file that a source's own clean-up removed is ChangesLost; a full disk is said as such, whoever met it; everything
+A file that a source's own clean-up removed is ChangesLost; a full disk and a JVM that died are said as such; everything
 else names the view and gives Spark's first sentence. The original exception stays attached as the cause.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from rollview.errors import QueryFailed, RefreshError, RollviewError, ViewRefused
@@ -33,11 +33,16 @@ def in_our_words(
     relations: Relations, view: str, names: Sequence[str], error: Exception
 ) -> RollviewError:
     """What happened to the view."""
+    if isinstance(error, (Py4JNetworkError, ConnectionError)):
+        return RefreshError(
+            f'view "{view}" cannot be refreshed: the Spark session has ended',
+            str(error),
+            "nothing was half done; start rollview again, with more memory if Spark ran out of it",
+        )
     causes = _causes(error)
     rows = [row for row in map(relations.ledger.relation, names) if row is not None]
-    rows.sort(
-        key=lambda row: row.stopped is None
-    )  # where no path is named, the one known to be ill
+    # Where the error names no path it is about the table that is known to be ill, if there is one.
+    rows.sort(key=lambda row: row.stopped is None)
     for row, cause in product(rows, causes):
         missing = explain_missing(cause, row)
         if missing is not None:
