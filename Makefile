@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check bench docs lock clean
+.PHONY: help setup demo test test-all golden-rewrite check bench bench-large bench-compare docs lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -25,7 +25,11 @@ test: $(READY) ## Run the tests, without the slow ones: first those without Java
 
 test-all: $(READY) ## Run every test, with more random examples
 	ROLLVIEW_EXAMPLES=5 $(BIN)/pytest -m "not spark"
-	$(BIN)/pytest -m "spark"
+	ROLLVIEW_COMPILED=1 $(BIN)/pytest -m "spark"
+
+golden-rewrite: $(READY) ## Write into tests/golden what is right there now; then read the diff
+	$(BIN)/python tests/golden/rewrite.py
+	$(BIN)/python tools/docs.py
 
 check: $(READY) ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -33,10 +37,19 @@ check: $(READY) ## Check style, types and the direction of imports
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
 
-bench: $(READY) ## Measure, and write the results
-	$(BIN)/python -m bench
+bench: $(READY) ## Measure (under 30 minutes), write bench/results and docs/performance.md
+	$(BIN)/python -m bench all --vectors both --save
+	$(BIN)/python -m bench report
 
-docs: $(READY) ## Write docs/reference.md from the code and check the links
+bench-large: $(READY) ## Measure every cell of the star, and 30 and 100 million rows (hours)
+	$(BIN)/python -m bench star --large --vectors both --rows 1_000_000 10_000_000 --save
+	$(BIN)/python -m bench star --vectors both --rows 30_000_000 100_000_000 --save
+	$(BIN)/python -m bench report
+
+bench-compare: ## Print what changed in bench/results since the last commit
+	@$(BIN)/python -m bench compare
+
+docs: $(READY) ## Write docs/reference.md and docs/sql.md, and check the links
 	$(BIN)/python tools/docs.py
 
 # LOCK=--upgrade takes the newest versions within the bounds of pyproject.toml.

@@ -1,112 +1,119 @@
-"""`make bench`: the star, refresh against a full recompute, alternating in one run.
+"""Benchmarks: ratios in one run on one machine.
 
-For each view and batch size: seconds of (a) a full recompute by Spark that overwrites a stored Delta Lake table and
-(b) rollview's refresh, medians of alternating repetitions after a warm-up; (c) what a reader pays. Prints a table and
-writes bench/results/star.json with the machine named. Sizes by --rows and --batches.
+`python -m bench star --rows 1_000_000 --changes 1000 --quick` measures one cell; `all` is `make bench`. With --save the
+results go to bench/results, else to build/bench/results; `report` writes docs/performance.md from the saved ones.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import statistics
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
 from rich.console import Console
-from rich.table import Table
 
-import rollview
-from bench import star
-from rollview.spark.session import make_session
+from bench import chain, commits, files, grid, many, profile, results, start, tables
+from bench.measure import Runner, session
 
-VIEWS = {"select_join": star.SELECT_JOIN, "aggregate": star.AGGREGATE}
-
-
-def seconds(work: Callable[[], Any]) -> float:
-    """How long the work takes."""
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+YES_NO = {"both": (False, True), "yes": (True,), "no": (False,)}
+Found = list[dict[str, Any]]
 
 
-def recompute(spark: SparkSession, lake: Path, sql: str, target: Path) -> None:
-    """A full recompute as a user would write it."""
-    for name in ("sales", "customer", "product"):
-        spark.read.format("delta").load(str(lake / name)).createOrReplaceTempView(f"b_{name}")
-    plain = sql.replace("lake.", "b_")
-    spark.sql(plain).write.format("delta").mode("overwrite").save(str(target))
+def star(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
+    """The cells that were asked for, star after star."""
+    found = []
+    for rows in chosen.rows or [1_000_000, 10_000_000]:
+        for vectors in YES_NO[chosen.vectors]:
+            folder = work / f"{rows}-{vectors}"
+            found += grid.measured(runner, folder, _cells(chosen, rows, vectors))
+            results.write("star", found, chosen.save)  # a later star may not come to its end
+            shutil.rmtree(folder)
+    return found
 
 
-def measure(
-    spark: SparkSession, rows: int, batches: list[int], repeat: int
-) -> list[dict[str, Any]]:
-    """All cells for one size of the star."""
-    cells = []
-    with tempfile.TemporaryDirectory() as folder:
-        lake, changes = Path(folder) / "lake", None
-        star.make(spark, lake, rows)
-        changes = star.Changes(spark, lake, rows)
-        wh = rollview.open(Path(folder) / "warehouse", spark)
-        wh.add_source("lake", delta=str(lake))
-        for name, sql in VIEWS.items():
-            wh.create(name, sql, policy="incremental")
-        for batch in batches:
-            times: dict[tuple[str, str], list[float]] = {}
-            jobs: dict[str, int] = {}
-            for turn in range(repeat + 1):
-                changes.commit(batch)
-                wh.capture()
-                for name, sql in VIEWS.items():
-                    full = seconds(
-                        lambda s=sql, n=name: recompute(spark, lake, s, Path(folder) / n)
-                    )
-                    started = time.perf_counter()
-                    jobs[name] = wh.refresh(name).jobs
-                    incremental = time.perf_counter() - started
-                    if turn:  # the first turn warms both up
-                        times.setdefault((name, "full"), []).append(full)
-                        times.setdefault((name, "refresh"), []).append(incremental)
-            for name in VIEWS:
-                full, refresh = (statistics.median(times[name, k]) for k in ("full", "refresh"))
-                nothing = statistics.median(seconds(lambda n=name: wh.refresh(n)) for _ in range(3))
-                cells.append({"rows": rows, "batch": batch, "view": name, "full": full,
-                              "refresh": refresh, "ratio": full / refresh, "jobs": jobs[name],
-                              "nothing_new": nothing, "right": wh.verify(name).ok})  # fmt: skip
-        wh.close()
-    return cells
+def _cells(chosen: argparse.Namespace, rows: int, vectors: bool) -> list[grid.Cell]:
+    if not chosen.changes:
+        return (grid.whole if chosen.large else grid.standard)(rows, vectors)
+    rounds, others = (3, 2) if chosen.quick else (5, 5)
+    return [grid.Cell(rows, n, customers, vectors, rounds, others, readers=not chosen.quick)
+            for n in chosen.changes for customers in YES_NO[chosen.customers]]  # fmt: skip
+
+
+def _chain(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
+    return chain.measured(runner, work, chain.QUICK if chosen.quick else chain.STANDARD)
+
+
+def _many(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
+    return many.measured(runner, work, *((100_000, 20, 2) if chosen.quick else ()))
+
+
+def _commits(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
+    return commits.measured(runner, work, *((60, 100_000) if chosen.quick else ()))
+
+
+def _start(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
+    return start.measured(runner, work, *((2,) if chosen.quick else ()))
+
+
+def _profile(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
+    rows, changes = (chosen.rows or [1_000_000])[0], (chosen.changes or [1_000])[0]
+    customers, vectors = chosen.customers == "yes", chosen.vectors == "yes"
+    return profile.measured(runner, work, rows, changes, customers, vectors)
+
+
+BENCHMARKS: dict[str, Callable[[argparse.Namespace, Runner, Path], Found]] = {
+    "star": star,
+    "chain": _chain,
+    "many": _many,
+    "commits": _commits,
+    "start": _start,
+    "profile": _profile,
+}
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    others = ["all", "report", "compare"]
+    parser.add_argument("benchmark", choices=[*BENCHMARKS, *others])
+    parser.add_argument("--rows", type=int, nargs="+", help="sizes of the star")
+    parser.add_argument("--changes", type=int, nargs="+", help="changes in a batch")
+    parser.add_argument("--customers", choices=YES_NO, default="no", help="1 %% customer updates")
+    parser.add_argument("--vectors", choices=YES_NO, default="no", help="deletion vectors")
+    parser.add_argument("--quick", action="store_true", help="few repetitions")
+    parser.add_argument("--large", action="store_true", help="every cell of the star")
+    parser.add_argument("--save", action="store_true", help="write to bench/results")
+    parser.add_argument("--against", default="HEAD", help="the commit that compare looks at")
+    return parser.parse_args()
 
 
 def main() -> None:
     """Run, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
-    parser.add_argument("--batches", type=int, nargs="+", default=[100, 1_000, 10_000])
-    parser.add_argument("--repeat", type=int, default=5)
-    chosen = parser.parse_args()
-    spark = make_session({"spark.driver.memory": "8g"})
-    cells = [c for rows in chosen.rows for c in measure(spark, rows, chosen.batches, chosen.repeat)]
-    table = Table(
-        "rows", "batch", "view", "full s", "refresh s", "ratio", "jobs", "nothing new s", "right"
-    )
-    for c in cells:
-        table.add_row(f"{c['rows']:,}", f"{c['batch']:,}", c["view"], f"{c['full']:.2f}",
-                      f"{c['refresh']:.2f}", f"{c['ratio']:.1f}", str(c["jobs"]),
-                      f"{c['nothing_new']:.3f}", "yes" if c["right"] else "NO")  # fmt: skip
-    Console().print(table)
-    machine = {"cores": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version(),
-               "spark": spark.version, "at": time.strftime("%Y-%m-%d")}  # fmt: skip
-    target = Path(__file__).parent / "results" / "star.json"
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(json.dumps({"machine": machine, "cells": cells}, indent=1) + "\n")
-    if not all(c["right"] for c in cells):
-        raise SystemExit("a view differs from its recompute")
+    chosen, console = arguments(), Console(width=170)
+    if chosen.benchmark == "compare":
+        from bench import compare
+
+        console.print(compare.shown(chosen.against))
+        return
+    if chosen.benchmark == "report":
+        from bench import report
+
+        report.write()
+        return
+    files.CACHE.mkdir(parents=True, exist_ok=True)
+    runner = Runner(session())
+    names = list(BENCHMARKS) if chosen.benchmark == "all" else [chosen.benchmark]
+    for name in names:
+        began = time.perf_counter()
+        with tempfile.TemporaryDirectory(dir=files.CACHE) as folder:
+            found = BENCHMARKS[name](chosen, runner, Path(folder))
+        console.print(tables.TABLES[name](found))
+        written = results.write(name, found, chosen.save)
+        console.print(f"{name}: {time.perf_counter() - began:.0f} s; written to {written.name}\n")
 
 
 if __name__ == "__main__":

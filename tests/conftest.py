@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
+sys.path.append(str(Path(__file__).parent))  # spark_session.py
 sys.path.append(str(Path(__file__).parent / "model"))  # the specifications, as modules
 
 # The same examples on every run, so that a red run can be repeated; with ROLLVIEW_EXAMPLES, which

@@ -1,7 +1,7 @@
-"""Writes docs/reference.md from the code, and checks every link between the documents.
+"""Writes docs/reference.md from the code and docs/sql.md from the golden cases, and checks every link.
 
-`make docs` writes; `python tools/docs.py --check` only says whether the file is as the code has it and whether all
-links lead somewhere (tests/unit/test_docs.py runs that).
+`make docs` writes; `python tools/docs.py --check` only says whether the files are as they should be and whether all
+links between the documents lead somewhere (tests/unit/test_docs.py runs that).
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 
 import click
+from sql_page import sql_page
 
 from rollview.cli.main import VERBS, rollview
 from rollview.define import OPTIONS
 from rollview.failpoints import Failpoint
 
 ROOT = Path(__file__).resolve().parent.parent
-REFERENCE = ROOT / "docs" / "reference.md"
+DOCS = ROOT / "docs"
 
 
 def reference() -> str:
@@ -66,15 +67,22 @@ def broken_links() -> list[str]:
 
 def run(check: bool) -> int:
     """Write or check; the exit code."""
-    text = reference()
-    stale = not REFERENCE.exists() or REFERENCE.read_text(encoding="utf-8") != text
+    pages = {"reference.md": reference(), "sql.md": sql_page()}
+    stale = [n for n, text in pages.items() if not (DOCS / n).exists() or read(DOCS / n) != text]
     if not check:
-        REFERENCE.write_text(text, encoding="utf-8")
+        for name in stale:
+            (DOCS / name).write_text(pages[name], encoding="utf-8")
+        stale = []
     for line in broken_links():
         print(f"broken link: {line}")
-    if check and stale:
-        print("docs/reference.md is not what the code says: run make docs")
-    return 1 if broken_links() or (check and stale) else 0
+    for name in stale:
+        print(f"docs/{name} is not what it should be: run make docs")
+    return 1 if broken_links() or stale else 0
+
+
+def read(page: Path) -> str:
+    """The text of a page."""
+    return page.read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":

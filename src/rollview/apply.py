@@ -23,6 +23,8 @@ from rollview.changes import Csn
 from rollview.config import seconds_of
 from rollview.errors import ConfigError, RollviewError, StepConflict, TimeNotReached
 from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.resolution import check_exact
+from rollview.ledger.rows import FOLDERS
 from rollview.ledger.store import BlockRow, Intent, Ledger, ViewRow
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
@@ -48,6 +50,7 @@ def apply(ledger: Ledger, view: str, to: Csn) -> Csn:
     """Move the view time (A1)."""
     row = face(ledger, view)
     check_range(view, row, to)
+    check_exact(ledger, view, to)
     failpoint(Failpoint.APPLY_BEFORE_COMMIT)
     ledger.set_view(view, view_time=to)
     failpoint(Failpoint.APPLY_AFTER_COMMIT)
@@ -139,11 +142,13 @@ def _commit_fold(ledger: Ledger, intent: Intent) -> None:
 
 def folds_pay(ledger: Ledger, view: ViewRow) -> bool:
     """Readers would pay more for the pending log than a fold costs: a tenth of the rows, or 50 steps."""
-    for block in ledger.blocks(view.name):
-        steps = ledger.steps(block.name, min(block.fold_times, default=Csn(0)), None)
-        if len(steps) >= 50 or sum(s.rows for s in steps) > max(10_000, block.rows // 10):
-            return True
-    return False
+    return any(pending_pays(ledger, block) for block in ledger.blocks(view.name))
+
+
+def pending_pays(ledger: Ledger, block: BlockRow) -> bool:
+    """The same of one rolled table."""
+    steps = ledger.steps(block.name, min(block.fold_times, default=Csn(0)), None)
+    return len(steps) >= 50 or sum(s.rows for s in steps) > max(10_000, block.rows // 10)
 
 
 def forget(relations: Relations, view: ViewRow, now: datetime | None = None) -> Csn:
@@ -153,7 +158,7 @@ def forget(relations: Relations, view: ViewRow, now: datetime | None = None) -> 
     limit = ledger.csn_at((now or datetime.now(timezone.utc)) - timedelta(seconds=keep))
     oldest = face(ledger, view.name).oldest
     for block in ledger.blocks(view.name):
-        needed = [limit, *block.fold_times, *_readers(ledger, block.name)]
+        needed = [limit, *block.fold_times, *readers(ledger, block.name)]
         if view.view_time is not None:
             needed.append(view.view_time)
         before = Csn(min(needed))
@@ -168,7 +173,7 @@ def forget(relations: Relations, view: ViewRow, now: datetime | None = None) -> 
     return oldest
 
 
-def _readers(ledger: Ledger, name: str) -> list[Csn]:
+def readers(ledger: Ledger, name: str) -> list[Csn]:
     """Where everybody stands who still reads the changes of `name`."""
     needed = list(ledger.subscribers(name).values())
     for other in ledger.views():
@@ -213,11 +218,14 @@ def sweep_folded(table: Path, pinned: int, grace_seconds: float = GRACE_SECONDS)
 
 def _delete(warehouse: Path, folder: str) -> None:
     """Delete a folder of the warehouse, and only of the warehouse."""
-    views, target = warehouse.resolve() / "views", (warehouse / folder).resolve()
-    if not target.is_relative_to(views):
+    target = (warehouse / folder).resolve()
+    root = next(
+        (r for name in FOLDERS if target.is_relative_to(r := warehouse.resolve() / name)), None
+    )
+    if root is None:
         raise StepConflict(f'"{folder}" is not a folder of this warehouse: nothing was deleted')
     shutil.rmtree(target, ignore_errors=True)
-    for above in target.parents[: len(target.relative_to(views).parts) - 1]:
+    for above in target.parents[: len(target.relative_to(root).parts) - 1]:
         if above.is_dir() and not any(above.iterdir()):
             above.rmdir()  # the folder of a view that is gone
 
@@ -232,6 +240,13 @@ def recover(ledger: Ledger, warehouse: Path) -> list[str]:
             ledger.end(intent.id)
         failpoint(Failpoint.RECOVER_AFTER_COMMIT)
         done.append(f'a step of "{intent.subject}" had not committed and was dropped')
+    for intent in ledger.intents("load"):
+        failpoint(Failpoint.RECOVER_BEFORE_COMMIT)
+        with ledger.atomic():
+            ledger.put_trash(intent.payload["folder"])
+            ledger.end(intent.id)
+        failpoint(Failpoint.RECOVER_AFTER_COMMIT)
+        done.append(f'a load of "{intent.subject}" had not committed and was dropped')
     for intent in ledger.intents("fold"):
         failpoint(Failpoint.RECOVER_BEFORE_COMMIT)
         done.append(_settle_fold(ledger, warehouse, intent))

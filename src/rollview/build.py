@@ -3,7 +3,8 @@
 U1  A build has a CSN from the start; every read in it is as of that CSN, so that it can be interrupted and resumed
     and still gives the view at that one time.
 U2  A large build goes in pieces, cut by a hash of the rows of each join's largest input; the union of the pieces is
-    the whole, since a join is linear in each input. A piece that is done is not done again.
+    the whole, since a join is linear in each input. A BagReduce is not: its pieces are cut by its keys. A piece that
+    is done is not done again.
 U3  Readers see the old contents until the ledger's commit.
 """
 
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.calculus.queries import column, state_query, summarised, union_all
-from rollview.calculus.rolled import netted
+from rollview.calculus.queries import column, state_query, subquery, union_all
+from rollview.calculus.rolled import signed, whole
+from rollview.calculus.steps import built
+from rollview.calculus.terms import AsOf
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import Ledger
@@ -25,7 +28,7 @@ from rollview.spark.evaluate import Leaves, bound, counted
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import Folded, RolledTable
-from rollview.views.blocks import Block, Definition, Join, Reduce, inputs, joins
+from rollview.views.blocks import BagReduce, Block, Definition, Join, Reduce, inputs, joins
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,6 +54,8 @@ def build(
         last = number == len(definition.blocks) - 1
         with spark_errors(relations, name, [i.relation for i in inputs(block)]):
             folded, buckets = _fill(relations, name, block, at, options, progress)
+            for i in inputs(block):
+                relations.check_read(AsOf(0, at), i.relation)
         failpoint(Failpoint.BUILD_BEFORE_COMMIT)
         _commit(relations.ledger, name, block, at, folded, buckets, definition if last else None)
         failpoint(Failpoint.BUILD_AFTER_COMMIT)
@@ -95,6 +100,8 @@ def _fill(
     table = relations.rolled(name)
     largest = max((relations.rows(i.relation) for i in inputs(block)), default=0)
     pieces = max(1, -(-largest // int(str(options.get("piece_rows", PIECE_ROWS)))))
+    if isinstance(block, BagReduce) and not block.keys:
+        pieces = 1  # one bag
     buckets = int(str(options.get("buckets", max(1, min(64, largest // BUCKET_ROWS)))))
     progress(0, pieces, name)
     if pieces == 1:
@@ -117,34 +124,56 @@ def _next_txn(table: RolledTable) -> int:
 
 
 def _rows(relations: Relations, block: Block, at: Csn, piece: tuple[int, int] | None) -> DataFrame:
-    """The block's rows as of `at` (of one piece): a Reduce's keys, sums and count, else plain rows."""
+    """The block's rows as of `at` (of one piece): a Reduce's keys, sums and count, else plain rows.
+
+    Where parts take rows away, a piece has counts: it may take away rows that are in another piece.
+    """
     leaves = Leaves()
     sources = [
-        _only_piece(relations, join, state_query(join, at, leaves.name), piece)
+        _only_piece(relations, block, join, state_query(join, at, leaves.name), piece)
         for join in joins(block)
     ]
-    tree = summarised(block, union_all(sources))
+    tree = built(block, _only_keys(block, union_all(sources), piece))
+    if piece is None and signed(block):
+        tree = whole(block, tree)
     frames = {
         name: counted(relations(relation).exact(at, columns))
-        for (_, relation, columns), name in leaves.wanted.items()
+        for (_, relation, columns, _), name in leaves.wanted.items()
     }
     rows = bound(relations.spark, tree, frames).drop(STAMP)
-    return rows if isinstance(block, Reduce) else rows.drop(COUNT)
+    return rows if isinstance(block, Reduce) or (piece and signed(block)) else rows.drop(COUNT)
+
+
+def _only_keys(block: Block, rows: exp.Query, piece: tuple[int, int] | None) -> exp.Query:
+    """The source's rows of a BagReduce, restricted to one piece of its keys (U2)."""
+    if piece is None or not isinstance(block, BagReduce):
+        return rows
+    only = _share([column(k) for k in block.keys], piece)
+    return exp.select("*").from_(subquery(rows, "_rv_source")).where(only)
+
+
+def _share(values: list[exp.Column], piece: tuple[int, int]) -> exp.Expr:
+    """The hash of the values is in the piece."""
+    number, pieces = piece
+    hashed = exp.Anonymous(this="HASH", expressions=values)
+    share = exp.Anonymous(this="PMOD", expressions=[hashed, exp.Literal.number(pieces)])
+    return exp.EQ(this=share, expression=exp.Literal.number(number))
 
 
 def _only_piece(
-    relations: Relations, join: Join, query: exp.Select, piece: tuple[int, int] | None
+    relations: Relations,
+    block: Block,
+    join: Join,
+    query: exp.Select,
+    piece: tuple[int, int] | None,
 ) -> exp.Select:
     """The query restricted to one piece of the join's largest input (U2)."""
-    if piece is None:
+    if piece is None or isinstance(block, BagReduce):
         return query
-    number, pieces = piece
+    if not join.inputs:
+        return query if piece[0] == 0 else query.where(exp.false())
     largest = max(join.inputs, key=lambda i: relations.rows(i.relation))
-    hashed = exp.Anonymous(
-        this="HASH", expressions=[column(c, largest.alias) for c in largest.columns]
-    )
-    share = exp.Anonymous(this="PMOD", expressions=[hashed, exp.Literal.number(pieces)])
-    return query.where(exp.EQ(this=share, expression=exp.Literal.number(number)))
+    return query.where(_share([column(c, largest.alias) for c in largest.columns], piece))
 
 
 def _in_pieces(
@@ -165,11 +194,11 @@ def _in_pieces(
         progress(number + 1, pieces + 1, table.name)
     paths = [str(staging / f"piece-{n}-of-{pieces}") for n in range(pieces)]
     rows = relations.spark.read.parquet(*paths)
-    if not isinstance(table.block, Reduce):
+    if not isinstance(table.block, Reduce) and not signed(table.block):
         return rows
     leaf = "_rv_pieces"
-    whole = netted(table.block, exp.select("*").from_(exp.to_identifier(leaf, quoted=True)), None)
-    return bound(relations.spark, whole, {leaf: rows})
+    some = exp.select("*").from_(exp.to_identifier(leaf, quoted=True))
+    return bound(relations.spark, whole(table.block, some), {leaf: rows})
 
 
 def _staging(table: RolledTable, at: Csn) -> Path:

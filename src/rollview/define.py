@@ -14,10 +14,12 @@ from typing import Any
 
 from rollview.apply import KEEP
 from rollview.build import Progress
+from rollview.calculus.cost import derived_pays
 from rollview.changes import Csn
 from rollview.config import seconds_of
 from rollview.errors import ConfigError, RollviewError, ViewRefused
 from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.resolution import resolution_of
 from rollview.ledger.store import BlockRow, Ledger, ViewRow
 from rollview.refresh import POLICIES, RefreshReport, check_reach, refresh_view
 from rollview.spark.evaluate import bound
@@ -35,10 +37,13 @@ OPTIONS = {
     "step_rows": "changed rows that one step takes from one input",
     "step_seconds": "how long a step should take",
     "piece_rows": "rows of the largest input per piece of a build",
+    "resolution": 'at which times it is exact, e.g. "1 minute"; other times are refused',
+    "memory": "auto, stored or derived: where bags over joins are remembered",
     "buckets": "pieces in which the stored rows are folded",
     "comment": "for people",
 }
 FOLDS = ("auto", "always")
+MEMORIES = ("auto", "stored", "derived")
 MOST_BUCKETS = 1024
 
 
@@ -51,7 +56,9 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
             _one_of(name, value, POLICIES)
         elif name == "fold":
             _one_of(name, value, FOLDS)
-        elif name in ("keep", "step_seconds"):
+        elif name == "memory":
+            _one_of(name, value, MEMORIES)
+        elif name in ("keep", "step_seconds", "resolution"):
             seconds_of(value, name)
         elif name != "comment":
             most = MOST_BUCKETS if name == "buckets" else 2**62
@@ -75,7 +82,7 @@ def schemas(ledger: Ledger) -> dict[str, tuple[tuple[str, str], ...]]:
     return {**tables, **views}
 
 
-def parsed(relations: Relations, name: str, sql: str) -> Definition:
+def parsed(relations: Relations, name: str, sql: str, memory: str = "auto") -> Definition:
     """The definition of a view, checked and with Spark's own types (V1)."""
     known = schemas(relations.ledger)
 
@@ -93,7 +100,13 @@ def parsed(relations: Relations, name: str, sql: str) -> Definition:
             frame = bound(relations.spark, parse_one(query, dialect="spark"), leaves)
         return [(f.name, f.dataType.simpleString()) for f in frame.schema.fields]
 
-    definition = parse_view(name, sql, known, describe)
+    def derive(read: Sequence[str]) -> bool:
+        if memory != "auto":
+            return memory == "derived"
+        own = any(n not in known for n in read)  # a block that is only being made
+        return not own and derived_pays(sum(relations.rows(n) for n in read))
+
+    definition = parse_view(name, sql, known, describe, derive)
     for column in definition.columns:
         if "map<" in column.type or column.type == "variant":
             raise ViewRefused(
@@ -119,7 +132,7 @@ def create(
         raise ConfigError(f'view "{name}" exists already',
                           hint="CREATE OR REPLACE, IF NOT EXISTS, or another name")  # fmt: skip
     wanted = checked_options(options)
-    definition = parsed(relations, name, sql)
+    definition = parsed(relations, name, sql, str(wanted.get("memory", "auto")))
     folder = f"{name}-{uuid.uuid4().hex[:8]}"  # a name that is used again gets a folder of its own
     view = ViewRow(name, sql, definition, wanted, "building", "", datetime.now(timezone.utc), None)
     blocks = [
@@ -166,6 +179,10 @@ def alter(ledger: Ledger, name: str, options: Mapping[str, Any]) -> None:
     if view is None:
         raise ConfigError(f'there is no view "{name}"', hint="rollview status lists the views")
     wanted = checked_options(options)
+    if resolution_of({**view.options, **wanted}) != resolution_of(view.options):
+        raise ConfigError(f'the resolution of view "{name}" cannot be changed',
+                          "its view delta is rounded to the one it has",
+                          "CREATE OR REPLACE the view with the resolution")  # fmt: skip
     failpoint(Failpoint.ALTER_BEFORE_COMMIT)
     ledger.set_view(name, options={**view.options, **wanted})
     failpoint(Failpoint.ALTER_AFTER_COMMIT)

@@ -6,29 +6,36 @@ X1  The plan comes from the same functions that propagate calls; the SQL is the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from rollview.calculus.plane import Axis, draw
 from rollview.calculus.terms import AsOf, Changes, Factor, Timed, describe
 from rollview.changes import Csn
 from rollview.define import parsed
+from rollview.ledger.resolution import resolution_of
 from rollview.ledger.store import ViewRow
-from rollview.propagate import STEP_ROWS, plan_step, step_query
+from rollview.propagate import Plan, first_width, plan_step, step_query, terms_of
 from rollview.refresh import estimated, technique
+from rollview.spark.probes import explained_probes
 from rollview.spark.relations import Relations
-from rollview.views.blocks import Block, Definition, Reduce, inputs, joins
+from rollview.views.blocks import BagReduce, Block, Definition, Reduce, Union, inputs, joins
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedStep:
-    """One step: which input goes from where to where, the terms in words, and the SQL."""
+    """One step: which input goes from where to where, the terms in words, and the SQL.
+
+    `asked`: which live table is asked how; `round_trips`: how many each database takes.
+    """
 
     block: str
     advances: tuple[dict[str, Any], ...]
     terms: tuple[str, ...]
     sql: str
+    asked: tuple[str, ...] = ()
+    round_trips: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +61,15 @@ def explain(relations: Relations, view: ViewRow) -> Explanation:
         assert row is not None, "the view's blocks are in the ledger"
         reach = [relations.reach(i.relation, i.columns, at, to) for i, at in
                  zip(inputs(block), row.frontier, strict=True)]  # fmt: skip
-        width = int(str(view.options.get("step_rows", STEP_ROWS)))
+        width = first_width(relations, block, view.options)
         plan = plan_step(relations, name, block, [Csn(max(r.to, at)) for r, at in
-                         zip(reach, row.frontier, strict=True)], width)  # fmt: skip
+                         zip(reach, row.frontier, strict=True)], width, resolution_of(view.options))  # fmt: skip
         planes.append(draw([
             Axis(i.relation, row.oldest, at, after)
             for i, at, after in zip(inputs(block), row.frontier, plan.frontier, strict=True)
         ], to))  # fmt: skip
         if plan.advances and not plan.empty:
-            steps.append(_explained(name, block, plan.advances, row.frontier,
-                                    step_query(block, plan, _leaf_name()).sql("spark", pretty=True)))  # fmt: skip
+            steps.append(_explained(relations, name, block, plan, row.frontier))
     costs = estimated(relations, view, to)
     full = view.options.get("policy", "auto") == "auto" and costs.full < costs.incremental
     how = "NO_OP" if not steps else "COMPLETE_RECOMPUTE" if full else technique(relations, view, to)
@@ -79,19 +85,20 @@ def explain_definition(relations: Relations, name: str, sql: str) -> Explanation
 
 
 def _explained(
-    name: str, block: Block, advances: Any, frontier: tuple[Csn, ...], sql: str
+    relations: Relations, name: str, block: Block, plan: Plan, frontier: tuple[Csn, ...]
 ) -> ExplainedStep:
+    sql = step_query(block, plan, _leaf_name()).sql("spark", pretty=True)
+    probes = explained_probes(relations, terms_of(block, plan))
     moves, terms = [], []
-    for number, advance in advances:
+    for number, advance in plan.advances:
         join = joins(block)[number]
         first = sum(len(j.inputs) for j in joins(block)[:number])
         moves.append({"input": join.inputs[advance.input].relation,
                       "from": frontier[first + advance.input], "to": advance.to})  # fmt: skip
         if advance.term is not None:
-            terms.append(
-                " x ".join(describe(f, join.inputs[f.input].relation) for f in advance.term)
-            )
-    return ExplainedStep(name, tuple(moves), tuple(terms), sql)
+            product = " x ".join(describe(f, join.inputs[f.input].relation) for f in advance.term)
+            terms.append(product if join.sign > 0 else f"minus {product}")
+    return ExplainedStep(name, tuple(moves), tuple(terms), sql, probes.asked, probes.round_trips)
 
 
 def _leaf_name() -> Callable[[Factor, str, tuple[str, ...]], str]:
@@ -111,10 +118,24 @@ def _blocks(definition: Definition) -> tuple[dict[str, Any], ...]:
     return tuple(
         {
             "block": definition.block_name(k),
-            "kind": "Reduce" if isinstance(b, Reduce) else "Union" if len(b.parts) > 1 else "Join",
+            "kind": _kind(b),
             "inputs": [i.relation for i in inputs(b)],
-            "keys": list(b.keys) if isinstance(b, Reduce) else [],
-            "remembers": [s.name for s in b.sums] if isinstance(b, Reduce) else [],
+            "keys": [] if isinstance(b, Union) else list(b.keys),
+            "remembers": _remembered(b),
         }
         for k, b in enumerate(definition.blocks)
     )
+
+
+def _kind(block: Block) -> str:
+    if isinstance(block, Union):
+        return "Union" if len(block.parts) > 1 else "Join"
+    return type(block).__name__
+
+
+def _remembered(block: Block) -> list[str]:
+    """The memory of a Reduce: its sums; of a BagReduce, what is read as of the mark, stored or derived."""
+    if isinstance(block, BagReduce):
+        read = sorted({i.relation for i in inputs(block)})
+        return [f"{name} ({'stored' if '#' in name else 'derived'})" for name in read]
+    return [s.name for s in block.sums] if isinstance(block, Reduce) else []

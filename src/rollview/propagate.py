@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 
 from sqlglot import exp
 
-from rollview.calculus.queries import LeafName, summarised, term_query, union_all
+from rollview.calculus.queries import LeafName
 from rollview.calculus.rolling import (
     Advance,
     Frontier,
@@ -24,18 +24,24 @@ from rollview.calculus.rolling import (
     high_water_mark,
     next_width,
 )
+from rollview.calculus.steps import BlockTerm, stepped, together
 from rollview.changes import Csn
-from rollview.errors import RollviewError, SourceError, StepConflict
+from rollview.errors import QueryFailed, RollviewError, SourceError, StepConflict
 from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.resolution import cells, resolution_of
 from rollview.ledger.store import Intent, Step
+from rollview.spark.blame import blamed_row
 from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
+from rollview.spark.probes import JoinTerm, Probed, probed_inputs
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import Written
-from rollview.views.blocks import Block, Definition, Input, inputs, joins
+from rollview.views.blocks import BagReduce, Block, Definition, Input, inputs, joins
 
 STEP_ROWS = 1_000_000
 """Changed rows that the first step takes from one input; fixed if the view sets `step_rows`."""
+LIVE_STEP_ROWS = 200_000
+"""The same where live databases are asked: a step should not hold their moments for long."""
 STEP_SECONDS = 20.0
 """How long a step should take; the width adapts to it. A view may set `step_seconds`."""
 
@@ -45,9 +51,11 @@ class Plan:
     """The next step of a block: what advances, the terms that run, and the frontier afterwards."""
 
     block: str
+    lo: Csn  # the high-water mark before it
     advances: tuple[tuple[int, Advance], ...]  # (join, advance within that join)
     frontier: Frontier
     rows: int  # changed rows that it reads, by the timeline
+    cells: tuple[Csn, ...] = ()  # what its stamps are rounded up to, if the view has a resolution
 
     @property
     def empty(self) -> bool:
@@ -69,7 +77,12 @@ class StepReport:
 
 
 def plan_step(
-    relations: Relations, name: str, block: Block, targets: Sequence[Csn], width: int
+    relations: Relations,
+    name: str,
+    block: Block,
+    targets: Sequence[Csn],
+    width: int,
+    resolution: float = 0,
 ) -> Plan:
     """The next step that takes each input towards its target."""
     row = relations.ledger.block(name)
@@ -77,11 +90,17 @@ def plan_step(
     moves: list[tuple[int, Advance]] = []
     frontier: list[Csn] = []
     total = first = 0
+    targets = _targets_within(relations, block, row.frontier, targets, width)
+    lo = high_water_mark(row.frontier)
+    ends: tuple[Csn, ...] = ()
+    if isinstance(block, BagReduce) and resolution:
+        ends = cells(relations.ledger, resolution, lo, high_water_mark(targets))
+        targets = [ends[-1]] * len(targets)
     for number, join in enumerate(joins(block)):
         part = row.frontier[first : first + len(join.inputs)]
         wanted, changed = [], []
         for k, i in enumerate(join.inputs):
-            to = _within_width(relations, i, part[k], targets[first + k], width)
+            to = targets[first + k]
             count = relations.changed_rows(i.relation, part[k], to)
             wanted.append((k, to))
             changed.append(count > 0)
@@ -89,7 +108,18 @@ def plan_step(
         moves += [(number, a) for a in advances(part, wanted, changed)]
         frontier += [max(at, to) for at, (_, to) in zip(part, wanted, strict=True)]
         first += len(join.inputs)
-    return Plan(name, tuple(moves), tuple(frontier), total)
+    return Plan(name, lo, tuple(moves), tuple(frontier), total, ends)
+
+
+def _targets_within(
+    relations: Relations, block: Block, frontier: Frontier, targets: Sequence[Csn], width: int
+) -> list[Csn]:
+    """How far the step takes each input."""
+    reached = [
+        _within_width(relations, i, at, to, width)
+        for i, at, to in zip(inputs(block), frontier, targets, strict=True)
+    ]
+    return together(block, frontier, reached)
 
 
 def _within_width(relations: Relations, i: Input, lo: Csn, to: Csn, width: int) -> Csn:
@@ -105,14 +135,24 @@ def _within_width(relations: Relations, i: Input, lo: Csn, to: Csn, width: int) 
     return reached if reached > lo else to
 
 
-def step_query(block: Block, plan: Plan, leaf_name: LeafName) -> exp.Query:
-    """The one query of a step: the union of its terms, summarised for a Reduce."""
-    terms = [
-        term_query(joins(block)[number], advance.term, leaf_name)
+def step_query(
+    block: Block, plan: Plan, leaf_name: LeafName, of_term: Callable[[int], LeafName] | None = None
+) -> exp.Query:
+    """The one query of a step: the union of its terms, and what a Reduce makes of it."""
+    return stepped(block, plan.block, _terms(block, plan), plan.lo, leaf_name, plan.cells, of_term)
+
+
+def terms_of(block: Block, plan: Plan) -> list[JoinTerm]:
+    """The terms of a step, in order."""
+    return [JoinTerm(join, term) for join, term in _terms(block, plan)]
+
+
+def _terms(block: Block, plan: Plan) -> list[BlockTerm]:
+    return [
+        (joins(block)[number], advance.term)
         for number, advance in plan.advances
         if advance.term is not None
     ]
-    return summarised(block, union_all(terms))
 
 
 def run_step(
@@ -132,7 +172,8 @@ def run_step(
         if now is None or now.frontier != before.frontier:
             raise StepConflict(f'view "{plan.block}" moved while a step was running')
         if step is not None and step.rows:
-            ledger.add_step(Step(step.id, plan.block, step.folder, step.lo, step.hi, step.rows,
+            lo, hi = (Csn(plan.lo + 1), plan.cells[-1]) if plan.cells else (step.lo, step.hi)
+            ledger.add_step(Step(step.id, plan.block, step.folder, lo, hi, step.rows,
                                  step.taken, step.bytes, datetime.now(timezone.utc)))  # fmt: skip
         elif step is not None:
             ledger.put_trash(step.folder)
@@ -148,20 +189,24 @@ def run_step(
 
 def _written(relations: Relations, block: Block, plan: Plan, intent: Intent) -> Written:
     """The rows of a step in its own folder; if that fails, the intent ends and the folder is swept up."""
-    leaves = Leaves()
-    tree = step_query(block, plan, leaves.name)
+    leaves = Leaves(relations.live([i.relation for i in inputs(block)]))
+    tree = step_query(block, plan, leaves.name, leaves.of_term)
     try:
         with spark_errors(relations, plan.block, [i.relation for i in inputs(block)]):
             failpoint(Failpoint.STEP_AFTER_INTENT)
-            rows = evaluated(relations.spark, tree, leaves, relations)
+            probed = probed_inputs(relations, terms_of(block, plan)) if leaves.live else Probed()
+            rows = evaluated(relations.spark, tree, leaves, relations, probed.rows)
             step = relations.rolled(plan.block).append(rows, intent.id)
-            for factor, relation, _ in leaves.wanted:
+            for factor, relation, *_ in leaves.wanted:
                 relations.check_read(factor, relation)
             failpoint(Failpoint.STEP_AFTER_WRITE)
-    except RollviewError:
+    except RollviewError as error:
         with relations.ledger.atomic():
             relations.ledger.put_trash(f"{intent.payload['folder']}/steps/{intent.id}")
             relations.ledger.end(intent.id)
+        row = blamed_row(relations, _terms(block, plan)) if isinstance(error, QueryFailed) else None
+        if row is not None:
+            raise QueryFailed(error.what, f"{error.detail}\n{row}", error.hint) from error
         raise
     return step
 
@@ -215,7 +260,13 @@ def _targets(
         reach = relations.reach(i.relation, i.columns, at, to)
         targets.append(Csn(max(at, reach.to)))
         problem = problem or reach.problem
-    return targets, problem
+    return together(block, row.frontier, targets), problem
+
+
+def first_width(relations: Relations, block: Block, options: Mapping[str, object]) -> int:
+    """Changed rows that the first step takes from one input."""
+    live = relations.live([i.relation for i in inputs(block)])
+    return int(str(options.get("step_rows", LIVE_STEP_ROWS if live else STEP_ROWS)))
 
 
 def _roll(
@@ -228,14 +279,14 @@ def _roll(
 ) -> list[StepReport]:
     """Step after step until every input is at its target; widths adapt to the target step time."""
     reports: list[StepReport] = []
-    width = int(str(options.get("step_rows", STEP_ROWS)))
+    width = first_width(relations, block, options)
     goal = float(str(options.get("step_seconds", STEP_SECONDS)))
     while True:
         row = relations.ledger.block(name)
         assert row is not None, f"block {name} is in the ledger"
         if all(at >= to for at, to in zip(row.frontier, targets, strict=True)):
             return reports
-        plan = plan_step(relations, name, block, targets, width)
+        plan = plan_step(relations, name, block, targets, width, resolution_of(options))
         done = all(at >= to for at, to in zip(plan.frontier, targets, strict=True))
         reports.append(run_step(relations, block, plan, arrived if done else None))
         if "step_rows" not in options:

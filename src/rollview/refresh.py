@@ -3,7 +3,8 @@
 H1  Every refresh is reported with its technique and the reason for it, in the words that Databricks users know, and
     recorded in the history; a full recompute is never silent.
 H2  A refresh that fails leaves the view at its last good time, marked as stopped with the reason.
-The techniques: NO_OP, APPEND_ONLY, ROW_BASED, GROUP_AGGREGATE, COMPLETE_RECOMPUTE.
+The techniques: NO_OP, APPEND_ONLY, ROW_BASED, GROUP_AGGREGATE, GENERIC_AGGREGATE, WINDOW_FUNCTION,
+COMPLETE_RECOMPUTE.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from rollview import apply as applying
 from rollview.build import Progress, build
-from rollview.calculus.cost import Estimate, InputSize, estimate
+from rollview.calculus.cost import START_SECONDS, Estimate, InputSize, estimate, with_memory
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
 from rollview.errors import ChangesLost, QueryFailed, RefreshError, RollviewError, TimeNotReached
@@ -24,7 +25,7 @@ from rollview.ledger.store import Refresh, ViewRow
 from rollview.propagate import PropagateReport, propagate
 from rollview.spark.evaluate import jobs_of
 from rollview.spark.relations import Relations, stopped_problem
-from rollview.views.blocks import Definition, Reduce, inputs, joins
+from rollview.views.blocks import BagReduce, Definition, Reduce, inputs, joins
 
 POLICIES = ("auto", "incremental", "incremental_strict", "full")
 
@@ -170,13 +171,20 @@ def _why(technique: str, done: PropagateReport) -> str:
     if not read:
         return "nothing that the view reads has changed"
     kind = {"APPEND_ONLY": "rows were only added", "GROUP_AGGREGATE": "only touched groups change",
+            "GENERIC_AGGREGATE": "touched groups were computed anew",
+            "WINDOW_FUNCTION": "touched partitions were computed anew",
             "ROW_BASED": "changed rows were joined with the other inputs"}[technique]  # fmt: skip
     return f"{read} changed row{'s' * (read != 1)}; {kind}"
 
 
 def technique(relations: Relations, view: ViewRow, to: Csn) -> str:
     """How the changes up to `to` are worked in."""
-    if any(isinstance(block, Reduce) for block in view.definition.blocks):
+    blocks = view.definition.blocks
+    if any(isinstance(block, BagReduce) and not block.grouped for block in blocks):
+        return "WINDOW_FUNCTION"
+    if any(isinstance(block, BagReduce) for block in blocks):
+        return "GENERIC_AGGREGATE"
+    if any(isinstance(block, Reduce) for block in blocks):
         return "GROUP_AGGREGATE"
     row = applying.face(relations.ledger, view.name)
     taken = sum(
@@ -200,7 +208,9 @@ def estimated(relations: Relations, view: ViewRow, to: Csn) -> Estimate:
                 for at, i in zip(part, join.inputs, strict=True)
             ])  # fmt: skip
             first += len(join.inputs)
-        costs = estimate(sizes, isinstance(block, Reduce))
+        costs = estimate(sizes, isinstance(block, Reduce | BagReduce))
+        if isinstance(block, BagReduce) and costs.incremental > START_SECONDS:
+            costs = with_memory(costs, sizes, row.rows)
         incremental, full = incremental + costs.incremental, full + costs.full
     return Estimate(incremental, full)
 

@@ -51,3 +51,4 @@ class ViewStatus:
     pending_steps: int
     pending_rows: int
     fold_time: Csn
+    resolution: str = ""

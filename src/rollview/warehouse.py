@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rollview.explain import Explanation
     from rollview.propagate import PropagateReport
     from rollview.refresh import RefreshReport
+    from rollview.spark.kept import Kept
     from rollview.spark.relations import Relations
     from rollview.spark.verify import VerifyReport
 
@@ -65,6 +66,7 @@ class Warehouse:
         self.ledger = Ledger.open(self.path, ledger_url, create=create)
         self._spark, self._master, self._settings = spark, master, settings
         self._lock: WriteLock | None = None
+        self._kept: Kept | None = None
         self.progress: Progress = progress or silent
         self.recovered: list[str] = []
 
@@ -75,7 +77,9 @@ class Warehouse:
         self.close()
 
     def close(self) -> None:
-        """Let the lock and the ledger go; the Spark session stays."""
+        """Let the lock, the ledger and what is kept in memory go; the Spark session stays."""
+        if self._kept is not None:
+            self._kept.clear()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -95,9 +99,12 @@ class Warehouse:
     @property
     def relations(self) -> Relations:
         """Every table and view by its name."""
+        from rollview.spark.kept import Kept
         from rollview.spark.relations import Relations
 
-        return Relations(self.spark, self.ledger, self.path)
+        if self._kept is None:
+            self._kept = Kept()
+        return Relations(self.spark, self.ledger, self.path, self._kept)
 
     def write(self) -> None:
         """Become the one writer (O1)."""
@@ -119,29 +126,67 @@ class Warehouse:
         *,
         delta: str | Path | Mapping[str, str] | None = None,
         postgres: str | None = None,
-        tables: Sequence[str] | None = None,
+        tables: Sequence[str] | Mapping[str, str] | None = None,
+        mode: str = "replica",
     ) -> SourceReport:
-        """Register a source and its tables as of now; calling it again adds tables that are new."""
+        """Register a source and its tables as of now; calling it again adds tables that are new.
+
+        `mode` is for PostgreSQL: "replica" keeps an exact copy of each table.
+        """
+        from rollview.replicas import add_postgresql
         from rollview.sources.registration import add_delta_lake
 
-        if postgres is not None or delta is None:
+        if (postgres is None) == (delta is None):
             raise ConfigError(f'source "{name}" cannot be added',
-                              "only Delta Lake sources are built so far",
-                              "add_source(name, delta=folder)")  # fmt: skip
+                              "it is either Delta Lake or PostgreSQL",
+                              "add_source(name, delta=folder), or postgres=url")  # fmt: skip
         self.write()
         self.capture()
-        return add_delta_lake(self.spark, self.ledger, name, delta, tables)
+        source = self.ledger.source(name)
+        if postgres is not None and source is not None:
+            return self._add_tables(source, postgres, tables)
+        if postgres is not None:
+            return add_postgresql(
+                lambda: self.spark, self.ledger, self.path, name, postgres, tables, mode
+            )
+        assert delta is not None, "one of the two was given"
+        return add_delta_lake(
+            self.spark, self.ledger, name, delta, list(tables) if tables else None
+        )
+
+    def _add_tables(
+        self, source: Source, postgres: str, tables: Sequence[str] | Mapping[str, str] | None
+    ) -> SourceReport:
+        from rollview.capture import capture
+        from rollview.replicas import add_tables
+
+        if source.config.get("postgres") != postgres:
+            raise ConfigError(f'source "{source.name}" is another database',
+                              hint="give it another name, or drop the source first")  # fmt: skip
+
+        def captured(position: int) -> Csn:
+            report = capture(self.ledger, self.path, {source.name: position})
+            for relation in self.ledger.relations(source.name):
+                if relation.stopped is not None:
+                    raise report.problems[0]
+            return report.csn
+
+        return add_tables(lambda: self.spark, self.ledger, self.path, source, tables, captured)
 
     def sources(self) -> list[Source]:
         """All sources."""
         return self.ledger.sources()
 
     def resync(self, name: str) -> SourceReport:
-        """Register a table, or the stopped tables of a source, anew; views over it recompute."""
+        """Mend a source that stopped: by difference where there is a copy, else registered anew."""
+        from rollview.resync import resync_postgresql
         from rollview.sources.registration import resync
 
         self.write()
         self.capture()
+        source = self.ledger.source(name.partition(".")[0])
+        if source is not None and source.kind == "postgresql":
+            return resync_postgresql(lambda: self.spark, self.ledger, self.path, source)
         return resync(self.spark, self.ledger, name)
 
     def subscribe(self, view: str, subscriber: str, after: Time) -> None:
@@ -156,9 +201,14 @@ class Warehouse:
 
     def drop_source(self, name: str) -> None:
         """Forget a source that no view reads."""
-        from rollview.sources.registration import drop_source
+        from rollview.replicas import drop_on_server
+        from rollview.sources.registration import check_unread, drop_source
 
         self.write()
+        check_unread(self.ledger, name)
+        source = self.ledger.source(name)
+        assert source is not None, "it was just found"
+        drop_on_server(source, self.ledger)
         drop_source(self.ledger, name)
 
     def sql(self, text: str) -> Any:
@@ -221,7 +271,7 @@ class Warehouse:
         from rollview.capture import capture
 
         self.write()
-        return capture(self.ledger)
+        return capture(self.ledger, self.path)
 
     def propagate(self, view: str, to: Time = None) -> PropagateReport:
         """Extend the view delta up to `to`; the view time stays."""
@@ -248,10 +298,12 @@ class Warehouse:
         )
 
     def fold(self, view: str, to: Time = None) -> FoldReport:
-        """Work the log into the stored rows, then clean up what is past the view's `keep`."""
+        """Work the log of a view or copied table into the stored rows, then clean up what is past its `keep`."""
         from rollview.apply import fold, forget, sweep, sweep_folded
 
         self.write()
+        if self.ledger.block(view) is not None and self.ledger.relation(view) is not None:
+            return self._fold_table(view, csn_of(self.ledger, to))
         row = self.view(view)
         limit = row.view_time if to is None else csn_of(self.ledger, to)
         report = fold(self.relations, row, Csn(limit or 0))
@@ -259,6 +311,18 @@ class Warehouse:
         sweep(self.ledger, self.path)
         for block in self.ledger.blocks(view):
             sweep_folded(self.path / block.folder / "folded", block.folded_version or 0)
+        return report
+
+    def _fold_table(self, name: str, to: Csn) -> FoldReport:
+        from rollview.apply import sweep, sweep_folded
+        from rollview.tables import fold_table, forget_table
+
+        report = fold_table(self.relations, name, to)
+        relation, block = self.ledger.relation(name), self.ledger.block(name)
+        assert relation is not None and block is not None, "it was just folded"
+        forget_table(self.ledger, relation)
+        sweep(self.ledger, self.path)
+        sweep_folded(self.path / block.folder / "folded", block.folded_version or 0)
         return report
 
     def refresh(
@@ -337,6 +401,7 @@ class Warehouse:
             lag=newest - (row.view_time or 0), lag_seconds=lag, rows=face.rows,
             pending_steps=len(steps), pending_rows=sum(s.rows for s in steps),
             fold_time=min(face.fold_times, default=Csn(0)),
+            resolution=str(row.options.get("resolution", "")),
         )  # fmt: skip
 
     def table(self, view: str, as_of: Time = None) -> DataFrame:

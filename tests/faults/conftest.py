@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import world as worlds
+from spark_session import small_session
 
 from rollview.ledger import lock
 
@@ -18,17 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
     """rollview's own session, small; it goes with the process, as other tests may share it."""
-    from rollview.spark.session import make_session
-
-    settings = {
-        "spark.driver.memory": "2g",
-        # A short run does not live to see the gain from the second compiler.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        # VACUUM and RESTORE start as many tasks; the default is 10,000.
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark-warehouse")),
-    }
-    return make_session(settings, master="local[2]")
+    return small_session(tmp_path_factory.mktemp("spark-warehouse"))
 
 
 @pytest.fixture(scope="session")

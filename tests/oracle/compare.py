@@ -9,14 +9,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -27,14 +26,10 @@ from pyspark.sql.types import (
     MapType,
     StructType,
 )
+from spark_session import interpreted
 
 Bag = Counter[tuple[str | None, ...]]
 EXAMPLES = 5
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "1",
-}
 
 
 def difference(have: Bag, want: Bag) -> str | None:
@@ -64,19 +59,6 @@ def collected(frames: Mapping[Any, DataFrame]) -> dict[Any, Bag]:
     for number, row in rows:
         bags[tags[number]][tuple(row)] += 1
     return bags
-
-
-@contextmanager
-def interpreted(spark: SparkSession) -> Iterator[None]:
-    """Queries that start inside are not compiled: for a few rows that takes longer than to run them."""
-    before = {key: spark.conf.get(key) for key in INTERPRETED}
-    try:
-        for key, value in INTERPRETED.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        for key, old in before.items():
-            spark.conf.set(key, old)
 
 
 def _tagged(number: int, frame: DataFrame) -> DataFrame:

@@ -239,8 +239,8 @@ def test_the_demo_runs_and_verifies(
 ) -> None:
     code = run(["demo", "--keep", str(tmp_path / "kept"), "--json"])
     told = json.loads(capsys.readouterr().out)
-    assert code == 0 and told["ok"] and len(told["verified"]) == 4
+    assert code == 0 and told["ok"] and len(told["verified"]) in (4, 6)  # 6 with PostgreSQL
     assert {c["technique"] for c in told["compared"]} == {"ROW_BASED", "GROUP_AGGREGATE"}
     kept = Typist(tmp_path / "kept", capsys)
-    assert {s["view_time"] for s in kept.json("status")} == {4}
+    assert len({s["view_time"] for s in kept.json("status")}) == 1
     assert kept.json("refresh")["created"] == []

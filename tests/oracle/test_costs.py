@@ -19,6 +19,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 from sqlalchemy import event
 
 import rollview
+from rollview.spark.kept import PATCH_COMMITS
 from rollview.spark.verify import EXAMPLES
 
 pytestmark = pytest.mark.spark
@@ -34,13 +35,13 @@ VIEWS = {
     "totals": f"SELECT p.kind, h.town, COUNT(*) AS n, SUM(s.amount) AS total {STAR} "
     "GROUP BY p.kind, h.town",
 }
-JOBS = {"one_join": 3, "star": 5, "totals": 5}
-"""One job writes the step; for each table that the changes are joined with, Delta Lake asks its log for the files
-by one, and one broadcasts its rows."""
+JOBS = {"one_join": 2, "star": 3, "totals": 3}
+"""One job writes the step, and one broadcasts each table that the changes are joined with, from memory."""
+COLD_JOBS = {"one_join": 3, "star": 5, "totals": 5}
+"""The first time in a process Delta Lake also asks the log of each such table for its files."""
 
 READING = ("collect", "count", "take", "head", "first", "tail", "isEmpty", "toPandas", "toArrow",
-           "toLocalIterator", "foreach", "foreachPartition", "show", "cache", "persist",
-           "checkpoint", "localCheckpoint")  # fmt: skip
+           "toLocalIterator", "foreach", "foreachPartition", "show", "checkpoint", "localCheckpoint")  # fmt: skip
 """What would bring rows to the driver, or run a query for its own sake."""
 
 
@@ -155,6 +156,33 @@ def test_a_refresh_is_one_query_one_step_and_no_commit_to_delta_lake(
     assert (report.jobs, report.steps, report.view_time) == (JOBS[view], 1, shop.lake.csn)
     assert report.technique == ("GROUP_AGGREGATE" if view == "totals" else "ROW_BASED")
     assert (shop.steps(), shop.delta_commits()) == (steps + 1, commits)
+
+
+@pytest.mark.parametrize("view", sorted(VIEWS))
+def test_the_first_refresh_of_a_process_reads_the_small_tables(
+    view: str, shop: Shop, jobs: Callable[[], int]
+) -> None:
+    shop.current()
+    shop.sell()
+    shop.warehouse.relations.kept.clear()
+    with only(jobs, COLD_JOBS[view]):
+        shop.warehouse.refresh(view)
+
+
+def test_a_small_table_that_changes_is_kept_and_patched(shop: Shop) -> None:
+    """Changes of a dimension read the fact table; the other dimension and the old rows are in memory."""
+    shop.current()
+    shop.sell()
+    shop.lake.update("product", {"kind": "kind 7"}, product=1)
+    shop.sell()
+    shop.lake.delete("shop", shop=0)
+    shop.current()
+    shop.oracles.hold(shop.warehouse, [(v, shop.lake.csn) for v in VIEWS])
+    for n in range(PATCH_COMMITS + 1):
+        shop.lake.insert("product", [(100 + n, "kind 8")])
+    shop.sell()
+    shop.current()
+    shop.oracles.hold(shop.warehouse, [(v, shop.lake.csn) for v in VIEWS])
 
 
 def test_one_ledger_commit_moves_everything(shop: Shop) -> None:

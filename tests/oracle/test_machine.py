@@ -12,9 +12,9 @@ from functools import cache
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from oracle.compare import interpreted
 from oracle.machine import VIEWS, Machine, Template
 from pyspark.sql import SparkSession
+from spark_session import interpreted
 
 pytestmark = pytest.mark.spark
 

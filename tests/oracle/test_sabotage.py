@@ -22,8 +22,7 @@ from sqlglot import exp
 import rollview
 from rollview import apply as applying
 from rollview import capture as capturing
-from rollview import propagate as propagating
-from rollview.calculus import queries, rolled, rolling
+from rollview.calculus import queries, rolled, rolling, steps
 from rollview.calculus.terms import AsOf, Changes, Term
 from rollview.changes import COUNT, Csn
 from rollview.sources.delta_lake import direct
@@ -139,7 +138,7 @@ def test_stamps_of_the_step_instead_of_the_change(
         end = max(f.hi for f in term if isinstance(f, Changes))
         return queries._product(join, term, leaf_name, queries.bigint(end))
 
-    monkeypatch.setattr(propagating, "term_query", late)
+    monkeypatch.setattr(steps, "term_query", late)
     warehouse.refresh(["plain", "pairs"])
     places = [(v, t) for v in ("plain", "pairs") for t in (0, 2, 4, 6)]
     expected = both(("plain", 2), ("plain", 4), ("pairs", 2), ("pairs", 4))
@@ -187,7 +186,7 @@ def test_the_count_of_a_duplicate_ignored(
         names = [queries.column(c.name) for c in block.columns]
         return exp.select(*names).from_(queries.subquery(rows, "_rv_r")).where(f"{COUNT} > 0")
 
-    monkeypatch.setattr(rolled, "_repeated", once)
+    monkeypatch.setattr(rolled, "repeated", once)
     warehouse.refresh("pairs")
     assert found(played, warehouse, ("pairs", 1), ("pairs", 3)) == both(("pairs", 3))
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle.compare import interpreted
 from oracle.lake import Lake, Row
 from oracle.oracles import Oracles
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from spark_session import interpreted
 
 import rollview
 from rollview.errors import RefreshError, RollviewError

@@ -17,10 +17,11 @@ from typing import Any
 
 import duckdb
 import sqlglot
+from laterals import in_duck_words
 from sqlglot import exp
 
 from rollview.errors import ConfigError
-from rollview.views.blocks import Block, Definition, Join, Reduce
+from rollview.views.blocks import BagReduce, Block, Definition, Join, Reduce
 from rollview.views.names import relation_identifier
 from rollview.views.syntax import quoted
 
@@ -29,7 +30,11 @@ TO_DUCK = {
     "double": "DOUBLE", "string": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMPTZ",
     "timestamp_ntz": "TIMESTAMP", "binary": "BLOB",
 }  # fmt: skip
-FROM_DUCK = {v: k for k, v in TO_DUCK.items()} | {"HUGEINT": "bigint", '"NULL"': "void"}
+FROM_DUCK = {v: k for k, v in TO_DUCK.items()} | {
+    "HUGEINT": "bigint",
+    "UINTEGER": "bigint",
+    '"NULL"': "void",
+}
 
 
 @cache
@@ -43,7 +48,7 @@ def duck_sql(sql: str) -> str:
             count.replace(exp.Count(this=exp.Case().when(null, exp.null()).else_("1")))
     for count_if in list(tree.find_all(exp.CountIf)):
         count_if.replace(exp.Count(this=exp.Case().when(count_if.this.copy(), "1")))
-    return tree.sql(dialect="duckdb")
+    return in_duck_words(tree).sql(dialect="duckdb")
 
 
 def spark_type(duck: str) -> str:
@@ -75,6 +80,7 @@ class Duck:
         self.schema = schema
         self.db = duckdb.connect()
         self.db.execute("SET TimeZone = 'UTC'")
+        self.db.execute("CREATE MACRO raise_error(message) AS error(message)")
         self.described: list[str] = []
         for name, columns in schema.items():
             self._make(name, columns)
@@ -133,12 +139,18 @@ def join_sql(join: Join, count: bool) -> str:
         f"FROM {quoted(relation_identifier(i.relation))}) AS {quoted(i.alias)}"
         for i in join.inputs
     )
+    tables = tables or "(SELECT 1 AS `_rv_one`) AS `_rv_nothing`"
+    for g in join.generators:
+        how = "LATERAL VIEW OUTER" if g.outer else "LATERAL VIEW"
+        tables += f" {how} {g.call} {quoted(g.alias)} AS {', '.join(map(quoted, g.columns))}"
     where = f" WHERE {join.condition}" if join.condition else ""
     return f"SELECT {', '.join(shown)} FROM {tables}{where}"
 
 
 def block_sql(block: Block) -> str:
     """A block's visible rows as one query over its inputs."""
+    if isinstance(block, BagReduce):
+        return bag_sql(block)
     if not isinstance(block, Reduce):
         return " UNION ALL ".join(join_sql(part, False) for part in block.parts)
     source = " UNION ALL ".join(join_sql(part, True) for part in block.source.parts)
@@ -149,6 +161,20 @@ def block_sql(block: Block) -> str:
     shown = ", ".join(f"{c.expr} AS {quoted(c.name)}" for c in block.columns)
     where = f" WHERE {block.having}" if block.having else ""
     return f"SELECT {shown} FROM (SELECT {kept} FROM ({source}) AS s{group}) AS g{where}"
+
+
+def bag_sql(block: BagReduce) -> str:
+    """A BagReduce's visible rows."""
+    source = " UNION ALL ".join(join_sql(part, False) for part in block.source.parts)
+    shown = ", ".join(f"{c.expr} AS {quoted(c.name)}" for c in block.columns)
+    if not block.grouped:
+        keep = block.having or "TRUE"
+        inner = f"SELECT {shown}, {keep} AS `_rv_keep` FROM ({source}) AS s"
+        names = ", ".join(quoted(c.name) for c in block.columns)
+        return f"SELECT {names} FROM ({inner}) AS w WHERE `_rv_keep`"
+    group = f" GROUP BY {', '.join(quoted(k) for k in block.keys)}" if block.keys else ""
+    having = f" HAVING {block.having}" if block.having else ""
+    return f"SELECT {shown} FROM ({source}) AS s{group}{having}"
 
 
 def bag(rows: Iterable[Sequence[Any]]) -> Counter[tuple[Any, ...]]:

@@ -7,21 +7,24 @@ The calculus is called through its modules, so that a sabotage of the product re
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 import duckdb
+from laterals import in_duck_words
 from sqlglot import exp
 
-from rollview.calculus import queries, rolled, rolling
+from rollview.calculus import queries, rolled, rolling, steps
 from rollview.calculus.terms import AsOf, Changes, Factor, Timed
 from rollview.changes import BUCKET, COUNT, STAMP, Change, Csn, Row
 from rollview.views.blocks import Block, Reduce, inputs, joins
 
 CONNECTION = duckdb.connect(":memory:", config={"threads": 1})
 """One for all warehouses: opening one costs more than a whole history."""
+CONNECTION.execute("CREATE MACRO raise_error(message) AS error(message)")
 
 
 def quoted(name: str) -> str:
@@ -33,9 +36,22 @@ def listed(names: Iterable[str]) -> str:
 
 
 def literal(value: object) -> str:
-    if value is None:
-        return "NULL"
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+    match value:
+        case None:
+            return "NULL"
+        case str() | dt.date():
+            return "'" + str(value).replace("'", "''") + "'"
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case _:
+            return str(value)
+
+
+def text(tree: exp.Expr) -> str:
+    """A tree in DuckDB's words; calls of Spark's functions are put into its own."""
+    for call in reversed(list(tree.find_all(exp.Anonymous))):  # what is inside comes first
+        call.replace(exp.func(call.name, *call.expressions, dialect="spark"))
+    return in_duck_words(tree).sql(dialect="duckdb", copy=False)
 
 
 def values(rows: Iterable[Row]) -> str:
@@ -80,7 +96,47 @@ class SourceTable:
         return quoted(f"{self.warehouse.prefix}{self.name}")
 
 
-@cache
+class TimeSigns:
+    """Signs for times, in their order, so that a text made once serves at all times."""
+
+    FIRST = 7_000_000_000_000
+
+    def __init__(self, details: object) -> None:
+        times = sorted(set(self.times(details)))
+        self.signs = {time: Csn(self.FIRST + n) for n, time in enumerate(times)}
+
+    def times(self, detail: object) -> list[int]:
+        """All times in a detail."""
+        match detail:
+            case bool():
+                return []
+            case int():
+                return [detail]
+            case tuple():
+                return [time for part in detail for time in self.times(part)]
+            case rolled.Window(parts):
+                return [time for _, lo, hi, _ in parts for time in (lo, hi)]
+        return []
+
+    def sign(self, detail: object) -> object:
+        """The detail with signs for its times."""
+        match detail:
+            case int() if not isinstance(detail, bool):
+                return self.signs[detail]
+            case rolled.Window(parts):
+                return rolled.Window(tuple(
+                    (b, self.signs[lo], self.signs[hi], sign) for b, lo, hi, sign in parts
+                ))  # fmt: skip
+        return detail
+
+    def resolved(self, text: str) -> str:
+        """The text with the times themselves."""
+        for time, sign in self.signs.items():
+            text = text.replace(str(sign), str(time))
+        return text
+
+
+@lru_cache(maxsize=4096)
 def generated(verb: str, block: Block, *details: object) -> str:
     """The text of a tree of calculus/rolled.py; kept, since it takes longer to make than to run.
 
@@ -97,7 +153,7 @@ def generated(verb: str, block: Block, *details: object) -> str:
             tree = rolled.shown(block, readable_state(block, *details))
         case "row_changes":
             tree = rolled.row_changes(block, *details)
-    return tree.sql(dialect="duckdb", copy=False)
+    return text(tree)
 
 
 def readable_state(block: Block, span: rolled.Window, any_taken: bool) -> exp.Query:
@@ -191,7 +247,8 @@ class RolledTable:
 
     def sql(self, verb: str, *details: object) -> str:
         """The query that calculus/rolled.py gives for a verb, over this table's rows."""
-        text = generated(verb, self.block, *details)
+        signs = TimeSigns(details)
+        text = signs.resolved(generated(verb, self.block, *map(signs.sign, details)))
         folded, log = quoted(rolled.FOLDED), quoted(rolled.LOG)
         return text.replace(folded, self.folded).replace(log, self.log_with_buckets)
 
@@ -310,10 +367,12 @@ class Warehouse:
         table.create()
         leaves = Leaves()
         states = [queries.state_query(join, at, leaves.name) for join in joins(block)]
-        tree = queries.summarised(block, queries.union_all(states))
+        tree = steps.built(block, queries.union_all(states))
+        if rolled.signed(block):
+            tree = rolled.whole(block, tree)
         bound = self.bound(leaves, exact=True)
         self.run(f"INSERT INTO {table.folded} ({listed(table.stored)}) {bound}"
-                 f" SELECT {listed(table.stored)} FROM ({tree.sql(dialect='duckdb')})")  # fmt: skip
+                 f" SELECT {listed(table.stored)} FROM ({text(tree)})")  # fmt: skip
         return table
 
     def rolled(self, name: str) -> RolledTable:
@@ -321,10 +380,16 @@ class Warehouse:
         assert isinstance(table, RolledTable), f"{name} is a block"
         return table
 
-    def step(self, name: str, targets: Sequence[tuple[int, Csn]]) -> None:
+    def step(
+        self, name: str, targets: Sequence[tuple[int, Csn]], cells: Sequence[Csn] = ()
+    ) -> None:
         """Take inputs (by position among all inputs of the block) to their times, in one query."""
         table = self.rolled(name)
-        leaves, terms, frontier = Leaves(), [], ()
+        leaves, terms, frontier, lo = Leaves(), [], (), table.mark
+        wanted = dict(targets)
+        reached = [max(at, wanted.get(k, at)) for k, at in enumerate(table.frontier)]
+        if (common := steps.together(table.block, table.frontier, reached)) != reached:
+            targets = list(enumerate(common))
         for join in joins(table.block):
             first, end = len(frontier), len(frontier) + len(join.inputs)
             part = table.frontier[first:end]
@@ -332,12 +397,12 @@ class Warehouse:
             plan = rolling.advances(part, mine, self.changed(part, join.inputs, mine))
             for advance in plan:
                 if advance.term is not None:
-                    terms.append(queries.term_query(join, advance.term, leaves.name))
+                    terms.append((join, advance.term))
                 part = rolling.advanced(part, advance.input, advance.to)
             frontier += part
         if terms:
-            tree = queries.summarised(table.block, queries.union_all(terms))
-            table.append(tree.sql(dialect="duckdb", copy=False), self.bound(leaves))
+            tree = steps.stepped(table.block, name, terms, lo, leaves.name, cells)
+            table.append(text(tree), self.bound(leaves))
         table.frontier = frontier
 
     def changed(self, frontier, read, targets) -> list[bool]:
@@ -357,7 +422,7 @@ class Warehouse:
                 relation.exact(factor.at, columns) if exact else rows_of(relation, factor, columns)
             )
             parts.append(f"{quoted(leaf)} AS MATERIALIZED ({rows})")
-        return f"WITH {', '.join(parts)}"
+        return f"WITH {', '.join(parts)}" if parts else ""
 
     # --- what users see
 

@@ -15,6 +15,7 @@ from rollview.ledger.store import (
     Refresh,
     Source,
     Step,
+    Stream,
     ViewRow,
 )
 from rollview.views.blocks import Column, Definition, Input, Join, Reduce, Union
@@ -28,6 +29,12 @@ def at(seconds: float) -> datetime:
 
 def source(name: str = "lake") -> Source:
     return Source(name, "delta", {"path": "/data/läke", "deep": [1, {"a": None}]}, at(0))
+
+
+def stream(source: str = "lake", position: int = 1 << 40) -> Stream:
+    return Stream(
+        source, "rollview_1", "pub", 16400, "7412000000000000001", 1, position, {"a": [1]}
+    )
 
 
 def relation(name: str = "lake.sales", **changed: Any) -> BaseRelation:

@@ -58,3 +58,9 @@ def test_every_invariant_is_stated_by_its_module(cited, module):
 def test_every_number_cited_exists():
     stated = {number for module in MODULES for number in STATED.findall(docstring(module))}
     assert numbers(TEXT) <= stated
+
+
+def test_test_modules_have_names_of_their_own():
+    """pytest imports them by their names alone."""
+    names = [p.name for p in (ROOT / "tests").rglob("*.py") if p.name != "conftest.py"]
+    assert sorted(names) == sorted(set(names))

@@ -17,7 +17,7 @@ from rollview.changes import Csn
 from rollview.errors import ConfigError, StepConflict
 from rollview.ledger.store import Ledger, SchemaEpoch
 
-pytest_plugins = ["postgres_server"]
+pytest_plugins = ["servers"]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -29,9 +29,9 @@ from rollview.errors import (
 from rollview.ledger import schema
 from rollview.ledger.engine import explained
 from rollview.ledger.lock import WriteLock
-from rollview.ledger.store import Ledger
+from rollview.ledger.store import BlockRow, Ledger
 
-pytest_plugins = ["postgres_server"]
+pytest_plugins = ["servers"]
 
 
 @pytest.fixture
@@ -219,19 +219,59 @@ def _add_size(connection: Connection) -> None:
 def test_l9_an_older_ledger_is_brought_up_to_date(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "MIGRATIONS", [_add_colour, _add_size])
+    known = schema.newest_version()
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, _add_colour, _add_size])
     with pytest.raises(WarehouseError, match="older rollview") as raised:
         Ledger.open(warehouse)
-    assert "version 1" in raised.value.detail and "reads 3" in raised.value.detail
+    assert f"version {known}" in raised.value.detail
+    assert f"reads {known + 2}" in raised.value.detail
     Ledger.open(warehouse, create=True).close()
     ledger = Ledger.open(warehouse)
     with ledger.engine.connect() as connection:
         found = connection.execute(text("SELECT schema_version FROM rv_warehouse")).scalar()
         connection.execute(text("SELECT colour, size FROM rv_views"))
-    assert found == 3 and ledger.newest_csn() == 3
+    assert found == known + 2 and ledger.newest_csn() == 3
     assert ledger.changes_of("lake.sales", Csn(2), Csn(3)) == [make.change(3)]
     ledger.close()
     Ledger.open(warehouse, create=True).close()
+
+
+def test_a_ledger_of_the_first_schema(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
+        connection.executescript((Path(__file__).parent / "ledger-1.sql").read_text("utf-8"))
+    with pytest.raises(WarehouseError, match="older rollview"):
+        Ledger.open(tmp_path)
+    ledger = Ledger.open(tmp_path, create=True)
+    assert ledger.blocks("v") == sorted(make.blocks(), key=lambda b: b.number)
+    assert ledger.steps("v") == [make.step("s1", 1, 2)]
+    assert ledger.steps("v#0") == [make.step("s2", 3, 3, "v#0")]
+    table = BlockRow("lake.sales", None, 0, "tables/s", (), Csn(3), None, (Csn(3),), 0, 0)
+    ledger.add_block(table)
+    assert ledger.block("lake.sales") == table and ledger.stream("lake") is None
+    ledger.drop_view("v")
+    assert ledger.steps("v") == [] and len(ledger.trash()) == 4
+    ledger.close()
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_the_first_schema_in_postgres(postgres_database: Callable[[], str], tmp_path: Path) -> None:
+    url = postgres_database()
+    ledger = make.registered(Ledger.open(tmp_path, url, create=True))
+    with ledger.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE rv_blocks ALTER COLUMN view SET NOT NULL"))
+        connection.execute(text("DROP TABLE rv_streams"))
+        connection.execute(text("UPDATE rv_warehouse SET schema_version = 1"))
+    ledger.close()
+    ledger = Ledger.open(tmp_path, url, create=True)
+    ledger.add_block(BlockRow("lake.sales", None, 0, "t", (), Csn(3), None, (Csn(3),), 0, 0))
+    ledger.put_stream(make.stream())
+    assert ledger.stream("lake") == make.stream()
+    ledger.drop_source("lake")
+    assert ledger.stream("lake") is None and ledger.block("lake.sales") is None
+    assert [folder for folder, _ in ledger.trash()] == ["t"]
+    ledger.close()
 
 
 def test_a_failed_migration_leaves_the_old_ledger(
@@ -240,10 +280,11 @@ def test_a_failed_migration_leaves_the_old_ledger(
     def fail(connection: Connection) -> None:
         raise KeyError("half way")
 
-    monkeypatch.setattr(schema, "MIGRATIONS", [_add_colour, fail])
+    known = schema.MIGRATIONS
+    monkeypatch.setattr(schema, "MIGRATIONS", [*known, _add_colour, fail])
     with pytest.raises(KeyError):
         Ledger.open(warehouse, create=True)
-    monkeypatch.setattr(schema, "MIGRATIONS", [_add_colour])
+    monkeypatch.setattr(schema, "MIGRATIONS", [*known, _add_colour])
     Ledger.open(warehouse, create=True).close()
 
 
@@ -256,7 +297,7 @@ def test_migration_needs_the_lock(warehouse: Path, monkeypatch: pytest.MonkeyPat
     )  # fmt: skip
     with holder:
         assert holder.stdout is not None and holder.stdout.readline()
-        monkeypatch.setattr(schema, "MIGRATIONS", [_add_colour])
+        monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, _add_colour])
         with pytest.raises(WarehouseLocked):
             Ledger.open(warehouse, create=True)
         holder.communicate()
@@ -290,7 +331,7 @@ def test_migration_in_postgres(
 ) -> None:
     url = postgres_database()
     Ledger.open(tmp_path, url, create=True).close()
-    monkeypatch.setattr(schema, "MIGRATIONS", [_add_colour])
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, _add_colour])
     with pytest.raises(WarehouseError, match="older rollview"):
         Ledger.open(tmp_path, url)
     Ledger.open(tmp_path, url, create=True).close()

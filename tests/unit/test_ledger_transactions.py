@@ -20,7 +20,7 @@ from rollview.changes import Csn
 from rollview.errors import StepConflict, WarehouseError
 from rollview.ledger.store import Ledger
 
-pytest_plugins = ["postgres_server"]
+pytest_plugins = ["servers"]
 
 KILLED = """
 import os, signal, sys

@@ -21,7 +21,7 @@ from rollview.ledger.holder import this_process
 from rollview.ledger.lock import LOCK, FileLock, WriteLock, held_here, holder
 from rollview.ledger.store import Ledger
 
-pytest_plugins = ["postgres_server"]
+pytest_plugins = ["servers"]
 
 HOLD = """
 import os, subprocess, sys, time

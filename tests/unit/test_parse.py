@@ -360,7 +360,7 @@ def test_x1_a_doubled_quote_is_a_quote():
 
 
 QUERIES = [
-    "SELECT region, SUM(amount) AS a FROM lake.sales GROUP BY region ORDER BY a DESC LIMIT 3",
+    "SELECT region, SUM(amount) AS a FROM lake.sales GROUP BY region ORDER BY a DESC, region LIMIT 3",
     "SELECT s.id, c.name FROM lake.sales s LEFT JOIN lake.customer c ON s.cust = c.id",
     "SELECT id, ROW_NUMBER() OVER (PARTITION BY region ORDER BY id, qty, day, price, cust) AS n FROM lake.sales",
     "SELECT id FROM lake.sales WHERE cust IN (SELECT id FROM lake.customer)",

@@ -17,7 +17,7 @@ from recorded import Recorded, caught, check_timed_delta, examples, transactions
 from rolling_model import Rolling
 from sqlglot import exp
 
-from rollview.calculus import queries, rolling
+from rollview.calculus import rolling, steps
 from rollview.calculus.terms import AsOf, Changes, Timed
 from rollview.views.blocks import Column, Input, Join, Union
 
@@ -218,8 +218,8 @@ def test_sabotage_the_earliest_stamp_wins(monkeypatch):
                   for stamp in (node.this, *node.expressions)]  # fmt: skip
         return exp.Least(this=stamps[0], expressions=stamps[1:], ignore_nulls=True)
 
-    right = queries.term_query
-    monkeypatch.setattr(queries, "term_query", lambda *a: right(*a).transform(earliest))
+    right = steps.term_query
+    monkeypatch.setattr(steps, "term_query", lambda *a: right(*a).transform(earliest))
     assert caught(check_history, PARTS, EARLIER, TURNS)
 
 
@@ -254,6 +254,6 @@ def test_sabotage_the_product_of_the_counts_is_dropped(monkeypatch):
     def first_count(node):
         return node.find(exp.Column) if isinstance(node, exp.Mul) else node
 
-    right = queries.term_query
-    monkeypatch.setattr(queries, "term_query", lambda *a: right(*a).transform(first_count))
+    right = steps.term_query
+    monkeypatch.setattr(steps, "term_query", lambda *a: right(*a).transform(first_count))
     assert caught(check_history, PARTS, EARLIER, TURNS)

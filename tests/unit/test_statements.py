@@ -100,7 +100,10 @@ def test_m1_a_refusal_names_the_line_of_the_whole_text():
     with pytest.raises(ViewRefused) as caught:
         parse_view("v", statement.query, SCHEMA, Duck(SCHEMA).describe)
     assert (caught.value.line, caught.value.column) == (4, 1)
-    assert "LIMIT at line 4" in caught.value.what and underlined(caught.value) == "LIMIT 3"
+    assert (
+        "LIMIT without ORDER BY at line 4" in caught.value.what
+        and underlined(caught.value) == "LIMIT 3"
+    )
 
 
 def test_column_names_rename_the_outputs():

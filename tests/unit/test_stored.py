@@ -15,7 +15,11 @@ from rollview.views.stored import from_json, to_json
 
 
 # Generating whole definitions is slow, checking them is not.
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(st.from_type(Definition))
 def test_s1_any_definition_comes_back(definition: Definition) -> None:
     assert from_json(json.loads(json.dumps(to_json(definition)))) == definition

@@ -51,3 +51,15 @@ def estimate(joins: Sequence[Sequence[InputSize]], reduces: bool) -> Estimate:
                     i.changed / CHANGED_ROWS_PER_SECOND + others / SCANNED_ROWS_PER_SECOND
                 )
     return Estimate(incremental, full)
+
+
+def derived_pays(rows: int) -> bool:
+    """Reading inputs of so many rows at every step costs less than a step that keeps their join."""
+    return rows / SCANNED_ROWS_PER_SECOND < START_SECONDS + JOB_SECONDS
+
+
+def with_memory(costs: Estimate, joins: Sequence[Sequence[InputSize]], kept: int) -> Estimate:
+    """The cost of a BagReduce: a step also reads the source as of the mark, and the `kept` rows."""
+    read = kept + sum(i.rows for inputs in joins for i in inputs)
+    jobs = 2 * JOB_SECONDS
+    return Estimate(costs.incremental + jobs + read / SCANNED_ROWS_PER_SECOND, costs.full)

@@ -17,7 +17,7 @@ from sqlglot import exp, parse_one
 from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.views import syntax
-from rollview.views.blocks import Block, Column, Join, Reduce
+from rollview.views.blocks import BagReduce, Block, Column, Generator, Join, Reduce
 
 LeafName = Callable[[Factor, str, tuple[str, ...]], str]
 """(factor, relation, columns) -> the name under which the tree knows that leaf."""
@@ -100,8 +100,10 @@ def state_query(join: Join, at: Csn, leaf_name: LeafName) -> exp.Select:
 
 
 def _product(join: Join, term: Term, leaf_name: LeafName, stamp: exp.Expr) -> exp.Select:
-    counts: list[exp.Expr] = [column(COUNT, i.alias) for i in join.inputs]
+    counts: list[exp.Expr] = [column(COUNT, i.alias) for i in join.inputs] or [bigint(1)]
     product = reduce(lambda a, b: exp.Mul(this=a, expression=b), counts)
+    if join.sign < 0:
+        product = exp.Neg(this=exp.Paren(this=product))
     query = exp.select(
         *(named(block_expression(c.expr), c.name) for c in join.columns),
         named(stamp, STAMP),
@@ -111,7 +113,22 @@ def _product(join: Join, term: Term, leaf_name: LeafName, stamp: exp.Expr) -> ex
         i = join.inputs[factor.input]
         leaf = table(leaf_name(factor, i.relation, i.columns), i.alias)
         query = query.join(leaf, join_type="CROSS") if position else query.from_(leaf)
+    if not term:
+        query = query.from_(subquery(exp.select(named(bigint(1), "_rv_one")), "_rv_nothing"))
+    for generator in join.generators:
+        query.append("laterals", _lateral(generator))
     return query.where(block_expression(join.condition)) if join.condition else query
+
+
+def _lateral(generator: Generator) -> exp.Lateral:
+    names = [exp.to_identifier(name, quoted=True) for name in generator.columns]
+    alias = exp.to_identifier(generator.alias, quoted=True)
+    return exp.Lateral(
+        this=block_expression(generator.call),
+        view=True,
+        outer=generator.outer,
+        alias=exp.TableAlias(this=alias, columns=names),
+    )
 
 
 def _changes_first(term: Term) -> list[Factor]:
@@ -121,9 +138,13 @@ def _changes_first(term: Term) -> list[Factor]:
 
 
 def summarised(block: Block, changes: exp.Query) -> exp.Query:
-    """Changes of a Reduce's source as summary changes (one row per key and stamp); else as they are."""
+    """Changes of a Reduce's source as summary changes (one row per key and stamp); else as they are.
+
+    Where parts take rows away, what the parts of one stamp cancel is left out.
+    """
     if not isinstance(block, Reduce):
-        return changes
+        plain = isinstance(block, BagReduce) or not block.signed
+        return changes if plain else _cancelled(block.columns, changes)
     keys = [column(k) for k in block.keys]
     return (
         exp.select(
@@ -136,8 +157,21 @@ def summarised(block: Block, changes: exp.Query) -> exp.Query:
     )  # fmt: skip
 
 
+def _cancelled(columns: Sequence[Column], changes: exp.Query) -> exp.Query:
+    names = [column(c.name) for c in columns]
+    count = exp.cast(exp.Sum(this=column(COUNT)), "BIGINT")
+    return (
+        exp.select(*names, column(STAMP), named(count, COUNT))
+        .from_(subquery(changes, "_rv_source"))
+        .group_by(*(n.copy() for n in names), column(STAMP))
+        .having(expression(f"SUM(`{COUNT}`) <> 0"))
+    )
+
+
 def kept_keys(block: Block) -> tuple[Column, ...]:
-    """The columns by which rows are netted: the keys of a Reduce, else all columns."""
+    """The columns by which rows are netted: the keys of a Reduce, else all columns, also hidden ones."""
+    if isinstance(block, BagReduce):
+        return (*block.columns, *block.hidden)
     if not isinstance(block, Reduce):
         return block.columns
     types = {c.name: c for c in block.source.columns}

@@ -30,7 +30,7 @@ from rollview.calculus.queries import (
     within,
 )
 from rollview.changes import BUCKET, COUNT, STAMP, Csn
-from rollview.views.blocks import Block, Column, Reduce
+from rollview.views.blocks import Block, Column, Reduce, Union
 from rollview.views.syntax import quoted
 
 FOLDED, LOG = "_rv_folded", "_rv_log"
@@ -173,16 +173,25 @@ def state(block: Block, span: Window, any_taken: bool) -> exp.Query:
 
 
 def shown(block: Block, rows: exp.Query) -> exp.Select:
-    """Visible rows with a count, from a state; a Reduce computes its columns and applies HAVING."""
+    """Visible rows with a count, from a state; a Reduce computes its columns and applies HAVING.
+
+    Those of a BagReduce come with its hidden keys.
+    """
     if not isinstance(block, Reduce):
-        return exp.select(*(column(c.name) for c in block.columns), column(COUNT)).from_(
+        return exp.select(*(column(c.name) for c in kept_keys(block)), column(COUNT)).from_(
             subquery(rows, "_rv_s"))  # fmt: skip
     if not block.keys:
         rows = _at_least_one(block, rows)
     query = exp.select(
-        *(named(block_expression(c.expr), c.name) for c in block.columns), named(bigint(1), COUNT)
+        *(named(block_expression(c.expr), c.name) for c in block.columns),
+        named(_copies(block), COUNT),
     ).from_(subquery(rows, "_rv_s"))
     return query.where(block_expression(block.having)) if block.having else query
+
+
+def _copies(block: Reduce) -> exp.Expr:
+    """How often a row of the Reduce is shown."""
+    return exp.Paren(this=block_expression(block.copies)) if block.copies else bigint(1)
 
 
 def _at_least_one(block: Block, rows: exp.Query) -> exp.Select:
@@ -196,19 +205,18 @@ def _at_least_one(block: Block, rows: exp.Query) -> exp.Select:
 
 
 def visible(block: Block, span: Window, any_taken: bool) -> exp.Query:
-    """The view as its users see it: visible columns, duplicates included, no counts."""
-    names = [column(c.name) for c in block.columns]
+    """The view as its users see it: visible columns (and hidden keys), duplicates included, no counts."""
     if isinstance(block, Reduce):
-        return exp.select(*names).from_(
-            subquery(shown(block, state(block, span, any_taken)), "_rv_v")
-        )
+        rows = shown(block, state(block, span, any_taken))
+        if block.copies:
+            return repeated(block, rows)
+        return exp.select(*(column(c.name) for c in block.columns)).from_(subquery(rows, "_rv_v"))
+    names = [column(c.name) for c in kept_keys(block)]
     plain = exp.select(*(n.copy() for n in names))
     if span.empty:
         return plain.from_(table(FOLDED, "_rv_g"))
     if not any_taken and not span.backward:
-        return union_all(
-            [plain.from_(table(FOLDED, "_rv_g")), _repeated(block, moved(block, span))]
-        )
+        return union_all([plain.from_(table(FOLDED, "_rv_g")), repeated(block, moved(block, span))])
     taken = netted(block, moved(block, span), _counted("<"))
     passed = _among(plain.from_(table(FOLDED, "_rv_g")), block, taken.copy(), "ANTI")
     touched = union_all([
@@ -216,16 +224,30 @@ def visible(block: Block, span: Window, any_taken: bool) -> exp.Query:
                _counted("<>")),
         netted(block, moved(block, span), _counted(">")),
     ])  # fmt: skip
-    return union_all([passed, _repeated(block, touched)])
+    return union_all([passed, repeated(block, touched)])
 
 
-def _repeated(block: Block, rows: exp.Query) -> exp.Select:
-    """Each row as often as its count says; only the few changed rows go through this."""
+def repeated(block: Block, rows: exp.Query) -> exp.Select:
+    """Each row as often as its count says: the few changed rows, or what a signed Union starts from."""
+    names = [
+        column(c.name) for c in (block.columns if isinstance(block, Reduce) else kept_keys(block))
+    ]
     inner = exp.select(
-        *(column(c.name) for c in block.columns),
-        named(expression(f"EXPLODE(SEQUENCE(1, `{COUNT}`))"), "_rv_copy"),
+        *names, named(expression(f"EXPLODE(SEQUENCE(1, `{COUNT}`))"), "_rv_copy")
     ).from_(subquery(rows, "_rv_r"))
-    return exp.select(*(column(c.name) for c in block.columns)).from_(subquery(inner, "_rv_x"))
+    return exp.select(*(n.copy() for n in names)).from_(subquery(inner, "_rv_x"))
+
+
+def signed(block: Block) -> bool:
+    """Parts take rows away, so that the rows are known once they are netted."""
+    return (block if isinstance(block, Union) else block.source).signed
+
+
+def whole(block: Block, rows: exp.Query) -> exp.Query:
+    """What the folded rows start from, given keys, sums and counts of which some may cancel."""
+    if isinstance(block, Reduce):
+        return netted(block, rows, _counted("<>") if block.keys else None)
+    return repeated(block, netted(block, rows, _counted("<>")))
 
 
 def row_changes(block: Block, lo: Csn, hi: Csn, before: Window, any_taken: bool) -> exp.Query:
@@ -281,7 +303,7 @@ def _side(block: Reduce, running: exp.Subquery, lo: Csn, side: str) -> exp.Selec
     rows = exp.select(
         *(column(k) for k in block.keys), column(STAMP), *(named(column(f"{side}_{s}"), s) for s in sums)
     ).from_(running).where(every(present))  # fmt: skip
-    count = bigint(1 if side == "_rv_after" else -1)
+    count = _copies(block) if side == "_rv_after" else exp.Neg(this=_copies(block))
     query = exp.select(
         *(named(block_expression(c.expr), c.name) for c in block.columns), named(count, COUNT), column(STAMP)
     ).from_(subquery(rows, "_rv_s"))  # fmt: skip

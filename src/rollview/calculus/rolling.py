@@ -27,9 +27,13 @@ class Advance:
     term: Term | None
 
 
+FOREVER = Csn(2**62)
+"""The high-water mark of a block without inputs: it never changes."""
+
+
 def high_water_mark(frontier: Sequence[Csn]) -> Csn:
     """How far the view delta is complete (R1)."""
-    return min(frontier)
+    return min(frontier, default=FOREVER)
 
 
 def forward_term(frontier: Frontier, relation: int, to: Csn) -> Term:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
+from rollview.cli.demo_live import live_part
 from rollview.cli.demo_shop import CUSTOMERS, PRODUCTS, SALES, SAYS, VIEWS, Event, Shop
 from rollview.cli.place import Place, place_options
 from rollview.cli.printing import BAD, GOOD, counted, json_option, print_json, stdout, table
@@ -97,7 +98,8 @@ def demo(ctx: click.Context, keep: Path | None, as_json: bool) -> None:
     """Show rollview at work on a small shop, in about a minute.
 
     Makes three Delta Lake tables and three views, changes the tables, refreshes the views, rolls one to the past and
-    back, and checks every view against a recompute. Leaves nothing behind. Exit code 1 if a check fails.
+    back, joins the lake with a live PostgreSQL table where there is a server, and checks every view against a
+    recompute. Leaves nothing behind. Exit code 1 if a check fails.
 
     \b
     Example:
@@ -165,8 +167,11 @@ def _told(folder: Path, story: Story, debug: bool) -> Summary:
         _show_compared(story, summary.compared)
         story.chapter("Back to the morning, and forth again")
         summary.verified += _rolled(wh, story, morning)
+        story.chapter("A live PostgreSQL table joins in")
+        live = live_part(wh, folder / "lake", story.say)
         story.chapter("Is it right? Every view against a recompute, row by row")
-        summary.verified += [wh.verify(name) for name in VIEWS]
+        wh.refresh()
+        summary.verified += [*live, *(wh.verify(name) for name in VIEWS)]
         _show_verified(story, summary.verified)
     summary.ok = all(v.ok for v in summary.verified)
     return summary

@@ -18,6 +18,7 @@ from rollview.config import Project
 from rollview.errors import ConfigError, RollviewError
 from rollview.ledger import schema
 from rollview.ledger.lock import holder
+from rollview.ledger.rows import FOLDERS
 from rollview.ledger.store import Ledger
 from rollview.spark.jars import VERSION, cache_folder, java, unverified
 
@@ -169,6 +170,7 @@ def _contents(project: Project, ledger: Ledger) -> Iterator[Finding]:
     yield Finding(True, "lock", f"{writer} writes" if writer else "nobody writes")
     yield from _intents(ledger, writer is not None)
     yield from _orphans(project.warehouse, ledger)
+    yield from _servers(ledger)
     for r in ledger.relations():
         if r.stopped:
             yield Finding(False, f"table {r.name}", f"stopped: {r.stopped}")
@@ -176,6 +178,17 @@ def _contents(project: Project, ledger: Ledger) -> Iterator[Finding]:
         if v.state == "stopped":
             yield Finding(False, f"view {v.name}", f"stopped: {v.reason}")
     yield _files(project, ledger)
+
+
+def _servers(ledger: Ledger) -> Iterator[Finding]:
+    """Slots and publications of PostgreSQL sources: orphans, lag, how long they have."""
+    from rollview.cli.servers import server_points
+
+    for point in server_points(ledger):
+        if isinstance(point, RollviewError):
+            yield _failed("server", point)
+        else:
+            yield Finding(point.state == "ok", point.subject, point.text, point.mend)
 
 
 def _intents(ledger: Ledger, written: bool) -> Iterator[Finding]:
@@ -204,17 +217,15 @@ def _orphans(warehouse: Path, ledger: Ledger) -> Iterator[Finding]:
 
 
 def orphans(warehouse: Path, ledger: Ledger) -> list[str]:
-    """Folders below views/ that neither the ledger nor its trash names, relative to the warehouse."""
+    """Folders of views and captured tables that neither the ledger nor its trash names, relative to the warehouse."""
     with ledger.snapshot():
-        blocks = {b.folder for v in ledger.views() for b in ledger.blocks(v.name)}
-        steps = {
-            s.folder
-            for v in ledger.views()
-            for b in ledger.blocks(v.name)
-            for s in ledger.steps(b.name)
-        }
+        rows = [b for v in ledger.views() for b in ledger.blocks(v.name)]
+        rows += [b for r in ledger.relations() if (b := ledger.block(r.name)) is not None]
+        blocks = {b.folder for b in rows}
+        steps = {s.folder for b in rows for s in ledger.steps(b.name)}
         trash = {folder for folder, _ in ledger.trash()}
         begun = {f"{i.payload['folder']}/steps/{i.id}" for i in ledger.intents("step")}
+        begun |= {i.payload["folder"] for i in ledger.intents("load")}
     named = blocks | steps | trash | begun
     above = {str(parent) for folder in named for parent in Path(folder).parents}
     found: list[str] = []
@@ -230,8 +241,9 @@ def orphans(warehouse: Path, ledger: Ledger) -> list[str]:
             elif name not in named:
                 found.append(name)
 
-    if (warehouse / "views").is_dir():
-        visit(warehouse / "views")
+    for root in FOLDERS:
+        if (warehouse / root).is_dir():
+            visit(warehouse / root)
     return found
 
 

@@ -108,6 +108,7 @@ def _print_one(s: ViewStatus) -> None:
         ("stored rows", Text(f"{s.rows:,} as of {s.fold_time}")),
         ("pending fold", Text(_pending(s))),
         ("policy", Text(s.policy)),
+        ("resolution", Text(s.resolution or "every transaction")),
     ):  # fmt: skip
         if value.plain:
             shown.add_row(name, value)
@@ -193,9 +194,10 @@ def print_explanation(e: Explanation) -> None:
         say(f"estimate: {incremental:.1f} s incrementally, {full:.1f} s recomputed")
     for block in e.blocks:
         keys = f" by {', '.join(block['keys'])}" if block["keys"] else ""
-        memory = (
-            f", remembers {counted(len(block['remembers']), 'sum')}" if block["remembers"] else ""
-        )
+        kept = block["remembers"]
+        named = block["kind"] == "BagReduce"
+        held = ", ".join(kept) if named else counted(len(kept), "sum")
+        memory = f", remembers {held}" if kept else ""
         say(
             f"block {block['block']}: {block['kind']} of {', '.join(block['inputs'])}{keys}{memory}"
         )
@@ -206,6 +208,10 @@ def print_explanation(e: Explanation) -> None:
             say(f"  {move['input']}: from {move['from']} to {move['to']}")
         for number, term in enumerate(step.terms):
             say(f"  {'+' if number else '='} {term}")
+        for line in step.asked:
+            say(f"  {line}")
+        for database, trips in step.round_trips.items():
+            say(f"  {database}: {counted(trips, 'round trip')}")
         say("")
         console.print(Syntax("", "sql", theme="ansi_dark").highlight(step.sql), end="")
     if e.plane:

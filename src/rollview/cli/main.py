@@ -89,8 +89,8 @@ class Verbs(click.Group):
 def rollview() -> None:
     """Keep materialized views up to date incrementally, on Apache Spark.
 
-    Captures what changes in Delta Lake tables, propagates it into each view, and rolls every view to any moment
-    that is kept. A project is a folder with rollview.toml and views/*.sql.
+    Captures what changes in Delta Lake and PostgreSQL tables, propagates it into each view, and rolls every view
+    to any moment that is kept. A project is a folder with rollview.toml and views/*.sql.
 
     \b
     Example:

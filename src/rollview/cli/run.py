@@ -103,10 +103,13 @@ def run(ctx: click.Context, every: str | None, once: bool, as_json: bool) -> Non
 
 def one_round(wh: Warehouse, patience: Patience) -> Round:
     """Capture, then refresh, fold and clean up each view (Q1, Q2)."""
+    from rollview.tables import tend
+
     clock = time.monotonic()
     captured = wh.capture()
     done = Round(datetime.now(timezone.utc), captured.csn, captured.commits)
     done.problems += captured.problems
+    done.folded += tend(wh.ledger, lambda: wh.relations)
     for row in wh.upstream_first(wh.ledger.views()):
         if not patience.due(row.name):
             done.waiting.append(row.name)

@@ -16,6 +16,9 @@ from rollview.views.blocks import Definition
 
 Json = dict[str, Any]
 
+FOLDERS = ("views", "tables")
+"""The folders of a warehouse in which rolled tables are: of views, and of captured tables."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -28,13 +31,32 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Stream:
+    """The logical replication stream of a PostgreSQL source, as far as it was captured.
+
+    `position` is the LSN up to which every committed transaction is in the timeline. `system_id` and
+    `timeline` tell the server, `publication_oid` and `fingerprint` (JSON) what the stream cannot say by itself:
+    if one of them is another, changes may have passed unseen.
+    """
+
+    source: str
+    slot: str
+    publication: str
+    publication_oid: int
+    system_id: str
+    timeline: int
+    position: int
+    fingerprint: Json
+
+
+@dataclass(frozen=True, slots=True)
 class BaseRelation:
     """A source table, e.g. "lake.sales", as far as it was captured.
 
-    `columns` (name, Spark type), `rows` and `bytes` (estimates) are as of `position`, the newest
-    captured table version. Nothing older than `base_csn` and `base_position` can be asked.
-    `stopped` says why capture stopped for this table, None if it did not. `properties`
-    belong to the source kind.
+    `columns` (name, Spark type), `rows` and `bytes` (estimates) are as of `position`: the newest captured
+    table version or, of a PostgreSQL table, the LSN of its last captured change. Nothing older than
+    `base_csn` and `base_position` can be asked. `stopped` says why capture stopped for this table, None if
+    it did not. `properties` belong to the source kind.
     """
 
     name: str
@@ -81,7 +103,11 @@ class SchemaEpoch:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One row of the timeline."""
+    """One row of the timeline: `position` is the table version, or the LSN at which the commit ends.
+
+    `xid` is PostgreSQL's 64-bit transaction id: a snapshot shows the transaction iff xid < xmax and xid is not in
+    xip (docs/postgresql.md); None for other kinds of source.
+    """
 
     csn: Csn
     source: str
@@ -109,13 +135,15 @@ class ViewRow:
 class BlockRow:
     """One rolled table: block `number` of a view, named "v" for the last block and "v#k" else.
 
+    A captured PostgreSQL table is one of no view (None) under its own name: capture writes its log. Its frontier
+    is not kept here, and a table that is read live has no folded rows.
     `folder` is below the warehouse. `frontier` has one time per input (views/blocks.py),
     `fold_times` one per bucket. `oldest` is the oldest time that can be read, `folded_version` the
     Delta Lake version of the folded rows that readers pin; `rows` and `bytes` are theirs.
     """
 
     name: str
-    view: str
+    view: str | None
     number: int
     folder: str
     frontier: tuple[Csn, ...]

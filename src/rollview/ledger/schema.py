@@ -17,7 +17,45 @@ from rollview.errors import LedgerDamaged, WarehouseTooNew
 from rollview.ledger import tables
 from rollview.ledger.engine import RESTORE
 
-MIGRATIONS: list[Callable[[Connection], None]] = []
+
+def _to_2(connection: Connection) -> None:
+    """PostgreSQL sources: their streams, and rolled tables that belong to no view."""
+    sqlite = connection.dialect.name == "sqlite"
+    whole = "INTEGER" if sqlite else "BIGINT"
+    for statement in (*(_BLOCKS_2 if sqlite else _BLOCKS_2_POSTGRESQL), _STREAMS_2):
+        connection.execute(text(statement.format(whole=whole)))
+
+
+_STREAMS_2 = (
+    "CREATE TABLE rv_streams (source TEXT NOT NULL PRIMARY KEY REFERENCES rv_sources (name)"
+    " ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, slot TEXT NOT NULL, publication TEXT NOT NULL,"
+    " publication_oid {whole} NOT NULL, system_id TEXT NOT NULL, timeline {whole} NOT NULL,"
+    " position {whole} NOT NULL, fingerprint TEXT NOT NULL)"
+)
+_BLOCKS_2_POSTGRESQL = ("ALTER TABLE rv_blocks ALTER COLUMN view DROP NOT NULL",)
+# SQLite cannot drop a NOT NULL: both tables are made anew, so that no cascade meets a row on the way.
+_BLOCKS_2 = (
+    "ALTER TABLE rv_steps RENAME TO rv_steps_1",
+    "ALTER TABLE rv_blocks RENAME TO rv_blocks_1",
+    "DROP INDEX rv_steps_block",
+    "CREATE TABLE rv_blocks (name TEXT NOT NULL PRIMARY KEY, view TEXT REFERENCES rv_views (name)"
+    " ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, number INTEGER NOT NULL,"
+    " folder TEXT NOT NULL UNIQUE, frontier TEXT NOT NULL, oldest INTEGER NOT NULL,"
+    " folded_version INTEGER, fold_times TEXT NOT NULL, rows INTEGER NOT NULL,"
+    " bytes INTEGER NOT NULL, UNIQUE (view, number))",
+    "CREATE TABLE rv_steps (id TEXT NOT NULL PRIMARY KEY, block TEXT NOT NULL REFERENCES rv_blocks (name)"
+    " ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, folder TEXT NOT NULL UNIQUE, lo INTEGER NOT NULL,"
+    " hi INTEGER NOT NULL, rows INTEGER NOT NULL, taken INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " committed_at DATETIME NOT NULL)",
+    "INSERT INTO rv_blocks SELECT name, view, number, folder, frontier, oldest, folded_version,"
+    " fold_times, rows, bytes FROM rv_blocks_1",
+    "INSERT INTO rv_steps SELECT id, block, folder, lo, hi, rows, taken, bytes, committed_at FROM rv_steps_1",
+    "DROP TABLE rv_steps_1",
+    "DROP TABLE rv_blocks_1",
+    "CREATE INDEX rv_steps_block ON rv_steps (block, hi)",
+)
+
+MIGRATIONS: list[Callable[[Connection], None]] = [_to_2]
 
 SHAPE = {
     "sqlite": "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c "

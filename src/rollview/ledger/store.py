@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Engine, Select, Table, delete, func, insert, select, update
+from sqlalchemy import Engine, Select, Table, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rollview.changes import Csn
@@ -35,6 +35,7 @@ from rollview.ledger.rows import (
     SchemaEpoch,
     Source,
     Step,
+    Stream,
     ViewRow,
     values,
 )
@@ -42,7 +43,7 @@ from rollview.ledger.transactions import Transactions
 
 __all__ = [
     "BaseRelation", "BlockRow", "CapturedChange", "Commit", "Intent", "Ledger", "Refresh",
-    "SchemaEpoch", "Source", "Step", "ViewRow",
+    "SchemaEpoch", "Source", "Step", "Stream", "ViewRow",
 ]  # fmt: skip
 
 R = TypeVar("R")
@@ -103,8 +104,19 @@ class Ledger:
         return self._row(Source, select(tables.sources).where(tables.sources.c.name == name))
 
     def drop_source(self, name: str) -> None:
-        """Forget a source, its relations and their changes; commits stay in the timeline."""
-        self._write(delete(tables.sources).where(tables.sources.c.name == name))
+        """Forget a source, its relations, their changes and copies; commits stay in the timeline."""
+        with self.atomic():
+            for relation in self.relations(name):
+                self.drop_block(relation.name)
+            self._write(delete(tables.sources).where(tables.sources.c.name == name))
+
+    def put_stream(self, stream: Stream) -> None:
+        """Insert the stream of a source, or replace what is known of it."""
+        self._put(tables.streams, values(stream))
+
+    def stream(self, source: str) -> Stream | None:
+        """The stream of that source, if it has one."""
+        return self._row(Stream, select(tables.streams).where(tables.streams.c.source == source))
 
     def put_relation(self, relation: BaseRelation) -> None:
         """Insert the relation, or replace what is known of it."""
@@ -143,14 +155,23 @@ class Ledger:
 
     def add_commit(self, commit: Commit, changes: Sequence[CapturedChange]) -> None:
         """Add one transaction to the timeline (L16), with what it did to each relation."""
+        self.add_commits([commit], changes)
+
+    def add_commits(self, commits: Sequence[Commit], changes: Sequence[CapturedChange]) -> None:
+        """Add several transactions to the timeline, in order (L16), with what they did to each relation."""
+        if not commits:
+            return
         with self._transactions.writing() as connection:
-            newest = self.newest_csn()
-            if commit.csn != newest + 1 or any(c.csn != commit.csn for c in changes):
+            first = self.newest_csn() + 1
+            wanted = range(first, first + len(commits))
+            if [c.csn for c in commits] != list(wanted) or any(
+                c.csn not in wanted for c in changes
+            ):
                 raise StepConflict(
-                    f"commit {commit.csn} cannot be added to the timeline",
-                    f"the next CSN is {newest + 1}, for the commit and each of its changes",
+                    f"commits {commits[0].csn} to {commits[-1].csn} cannot be added to the timeline",
+                    f"the next CSN is {first}, one for each commit",
                 )
-            connection.execute(insert(tables.commits), values(commit))
+            connection.execute(insert(tables.commits), [values(commit) for commit in commits])
             if changes:
                 connection.execute(insert(tables.changes), [values(change) for change in changes])
 
@@ -159,6 +180,22 @@ class Ledger:
         t = tables.commits
         query = select(t).where(t.c.csn > lo, t.c.csn <= hi).order_by(t.c.csn)
         return self._rows(Commit, query if source is None else query.where(t.c.source == source))
+
+    def commits_past(self, source: str, position: int) -> list[Commit]:
+        """The source's commits past a position of its own, in order."""
+        t = tables.commits
+        query = select(t).where(t.c.source == source, t.c.position > position).order_by(t.c.csn)
+        return self._rows(Commit, query)
+
+    def transactions(self, source: str, at: Csn, hi: Csn, xmin: int) -> list[tuple[Csn, int]]:
+        """CSN and id of the source's transactions in (at, hi], and of earlier ones whose id is not below `xmin`."""
+        t = tables.commits
+        query = select(t.c.csn, t.c.xid).where(
+            t.c.source == source, t.c.xid.is_not(None), t.c.csn <= hi,
+            or_(t.c.csn > at, t.c.xid >= xmin),
+        )  # fmt: skip
+        with self._transactions.reading() as connection:
+            return [(Csn(csn), xid) for csn, xid in connection.execute(query)]
 
     def changes_of(self, relation: str, lo: Csn, hi: Csn) -> list[CapturedChange]:
         """What happened to the relation in (lo, hi], ascending."""
@@ -235,6 +272,21 @@ class Ledger:
             gone = tables.subscribers.c.view.in_([name, *(block.name for block in blocks)])
             connection.execute(delete(tables.subscribers).where(gone))
             connection.execute(delete(tables.views).where(tables.views.c.name == name))
+            for folder in folders:
+                self.put_trash(folder)
+
+    def add_block(self, block: BlockRow) -> None:
+        """Register a rolled table of no view: a captured table."""
+        with self.atomic():
+            self._insert(tables.blocks, block)
+            self.forget_trash(block.folder)
+
+    def drop_block(self, name: str) -> None:
+        """Forget a rolled table and its steps (L17)."""
+        with self._transactions.writing() as connection:
+            row = self.block(name)
+            folders = [step.folder for step in self.steps(name)] + ([row.folder] if row else [])
+            connection.execute(delete(tables.blocks).where(tables.blocks.c.name == name))
             for folder in folders:
                 self.put_trash(folder)
 

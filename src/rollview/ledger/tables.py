@@ -138,9 +138,9 @@ def _json(name: str) -> Column[Any]:
     return Column(name, JsonText, nullable=False)
 
 
-def _parent(name: str, target: str, key: bool = False) -> Column[Any]:
+def _parent(name: str, target: str, key: bool = False, nullable: bool = False) -> Column[Any]:
     reference = ForeignKey(target, ondelete="CASCADE", deferrable=True, initially="DEFERRED")
-    return Column(name, reference, primary_key=key, nullable=False)
+    return Column(name, reference, primary_key=key, nullable=nullable)
 
 
 warehouse = Table(
@@ -150,6 +150,13 @@ warehouse = Table(
 
 sources = Table(
     "rv_sources", metadata, _name(), _text("kind"), _json("config"), _at("added_at")
+)  # fmt: skip
+
+streams = Table(
+    "rv_streams", metadata,
+    _parent("source", "rv_sources.name", key=True), _text("slot"), _text("publication"),
+    _whole("publication_oid"), _text("system_id"), _whole("timeline"), _whole("position"),
+    _json("fingerprint"),
 )  # fmt: skip
 
 relations = Table(
@@ -191,7 +198,7 @@ views = Table(
 
 blocks = Table(
     "rv_blocks", metadata,
-    _name(), _parent("view", "rv_views.name"), _whole("number"),
+    _name(), _parent("view", "rv_views.name", nullable=True), _whole("number"),
     Column("folder", Text, nullable=False, unique=True),
     Column("frontier", Times, nullable=False), _whole("oldest"),
     _whole("folded_version", nullable=True), Column("fold_times", Times, nullable=False),

@@ -86,7 +86,7 @@ def resync(spark: SparkSession, ledger: Ledger, name: str) -> SourceReport:
         for k, r in enumerate(chosen)
     ]
     for old, row in zip(chosen, rows, strict=True):
-        _check_readers(ledger, old, row)
+        check_readers(ledger, old, row)
     failpoint(Failpoint.SOURCE_BEFORE_COMMIT)
     now = datetime.now(timezone.utc)
     with ledger.atomic():
@@ -100,7 +100,7 @@ def resync(spark: SparkSession, ledger: Ledger, name: str) -> SourceReport:
     return SourceReport(source, "delta", everything, tuple(r.name for r in rows))
 
 
-def _check_readers(ledger: Ledger, old: BaseRelation, row: BaseRelation) -> None:
+def check_readers(ledger: Ledger, old: BaseRelation, row: BaseRelation) -> None:
     """Raise if a view reads a column that is gone or has another type now."""
     now, before = dict(row.columns), dict(old.columns)
     for view in ledger.views():
@@ -119,8 +119,8 @@ def _check_readers(ledger: Ledger, old: BaseRelation, row: BaseRelation) -> None
                 )
 
 
-def drop_source(ledger: Ledger, name: str) -> None:
-    """Forget a source that no view reads."""
+def check_unread(ledger: Ledger, name: str) -> None:
+    """Raise unless there is such a source and no view reads it."""
     if ledger.source(name) is None:
         raise ConfigError(f'there is no source "{name}"', hint="rollview source list shows them")
     for view in ledger.views():
@@ -130,6 +130,11 @@ def drop_source(ledger: Ledger, name: str) -> None:
                     raise ConfigError(f'source "{name}" cannot be dropped',
                                       f'view "{view.name}" reads "{i.relation}"',
                                       f'drop view "{view.name}" first')  # fmt: skip
+
+
+def drop_source(ledger: Ledger, name: str) -> None:
+    """Forget a source that no view reads."""
+    check_unread(ledger, name)
     failpoint(Failpoint.SOURCE_BEFORE_DROP)
     ledger.drop_source(name)
     failpoint(Failpoint.SOURCE_AFTER_DROP)

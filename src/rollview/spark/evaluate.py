@@ -16,21 +16,38 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 
+from rollview.calculus.queries import LeafName
 from rollview.calculus.terms import AsOf, Changes, Factor, Timed
 from rollview.changes import COUNT, STAMP
 from rollview.sources.relation import Relation
 
+Leaf = tuple[Factor, str, tuple[str, ...], int | None]
+"""What a leaf is: factor, relation, columns; of a live table also the term, since each term asks for its own rows."""
+
 
 @dataclass(slots=True)
 class Leaves:
-    """The leaves that a tree asked for, each under a name of its own."""
+    """The leaves that a tree asked for, each under a name of its own; `live` tables are asked, not read."""
 
+    live: frozenset[str] = frozenset()
     prefix: str = field(default_factory=lambda: f"_rv_{uuid.uuid4().hex[:12]}")
-    wanted: dict[tuple[Factor, str, tuple[str, ...]], str] = field(default_factory=dict)
+    wanted: dict[Leaf, str] = field(default_factory=dict)
 
     def name(self, factor: Factor, relation: str, columns: tuple[str, ...]) -> str:
         """The name of a leaf; the same one for the same rows, whichever input reads them."""
-        key = (_anywhere(factor), relation, columns)
+        return self._named((_anywhere(factor), relation, columns, None))
+
+    def of_term(self, number: int) -> LeafName:
+        """The names of the leaves of one term."""
+
+        def name(factor: Factor, relation: str, columns: tuple[str, ...]) -> str:
+            if relation in self.live and not isinstance(factor, Changes):
+                return self._named((factor, relation, columns, number))
+            return self.name(factor, relation, columns)
+
+        return name
+
+    def _named(self, key: Leaf) -> str:
         return self.wanted.setdefault(key, f"{self.prefix}_{len(self.wanted)}")
 
 
@@ -74,13 +91,17 @@ def bound(spark: SparkSession, tree: exp.Expr, leaves: Mapping[str, DataFrame]) 
 
 
 def evaluated(
-    spark: SparkSession, tree: exp.Query, leaves: Leaves, relation: Callable[[str], Relation]
+    spark: SparkSession,
+    tree: exp.Query,
+    leaves: Leaves,
+    relation: Callable[[str], Relation],
+    probed: Mapping[tuple[int, int], DataFrame],
 ) -> DataFrame:
-    """The DataFrame of a tree over factors of relations."""
-    frames = {
-        name: rows_of(relation(relation_name), factor, columns)
-        for (factor, relation_name, columns), name in leaves.wanted.items()
-    }
+    """The DataFrame of a tree over factors of relations; `probed`: by term and input, what was asked already."""
+    frames = {}
+    for (factor, relation_name, columns, term), name in leaves.wanted.items():
+        rows = probed.get((term, factor.input)) if term is not None else None
+        frames[name] = rows_of(relation(relation_name), factor, columns) if rows is None else rows
     return bound(spark, tree, frames)
 
 

@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 
 from rollview.errors import QueryFailed, RefreshError, RollviewError, ViewRefused
 from rollview.sources.delta_lake.read import explain_missing
+from rollview.sources.postgresql.table import MODES
 from rollview.spark.relations import Relations, stopped_problem
 
 
@@ -26,6 +27,7 @@ def spark_errors(relations: Relations, view: str, names: Sequence[str]) -> Itera
     try:
         yield
     except (PySparkException, Py4JError, OSError) as error:
+        relations.kept.clear()
         raise in_our_words(relations, view, names, error) from error
 
 
@@ -40,7 +42,8 @@ def in_our_words(
             "nothing was half done; start rollview again, with more memory if Spark ran out of it",
         )
     causes = _causes(error)
-    rows = [row for row in map(relations.ledger.relation, names) if row is not None]
+    found = [row for row in map(relations.ledger.relation, names) if row is not None]
+    rows = [row for row in found if row.properties.get("mode") not in MODES]  # Delta Lake tables
     # Where the error names no path it is about the table that is known to be ill, if there is one.
     rows.sort(key=lambda row: row.stopped is None)
     for row, cause in product(rows, causes):

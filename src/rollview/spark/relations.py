@@ -8,7 +8,7 @@ be read with the columns a view uses, and why not further.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -19,7 +19,11 @@ from rollview.errors import ChangesLost, ConfigError, SourceError, Unreachable
 from rollview.ledger.store import BaseRelation, BlockRow, Ledger
 from rollview.sources.delta_lake.read import check_still_there
 from rollview.sources.delta_lake.relation import DeltaLakeTable, first_break, schema_problem
+from rollview.sources.postgresql.table import MODES
 from rollview.sources.relation import Relation
+from rollview.spark.kept import Kept, KeptTable
+from rollview.spark.live import LiveTable
+from rollview.spark.replica import Replica
 from rollview.spark.rolled import RolledTable
 from rollview.views.blocks import Block
 
@@ -48,20 +52,33 @@ class Relations:
     spark: SparkSession
     ledger: Ledger
     warehouse: Path
+    kept: Kept = field(default_factory=Kept)
 
     def __call__(self, name: str) -> Relation:
         """The relation of that name."""
         row = self.ledger.relation(name)
-        return DeltaLakeTable(self.spark, self.ledger, row) if row else self.rolled(name)
+        if row is not None and row.properties.get("mode") not in MODES:
+            return KeptTable(self.spark, self.ledger, row, self.kept)
+        return self.rolled(name)
 
     def rolled(self, name: str) -> RolledTable:
-        """The rolled table of a view or block."""
+        """The rolled table of a view or block, or the copy of a PostgreSQL table."""
+        relation = self.ledger.relation(name)
+        mode = None if relation is None else relation.properties.get("mode")
+        if relation is not None and mode in MODES:
+            kind = Replica if mode == "replica" else LiveTable
+            return kind(self.spark, self.ledger, self.warehouse, relation)
         _, block = self._block(name)
         return RolledTable(self.spark, self.ledger, self.warehouse, name, block)
 
+    def live(self, names: Sequence[str]) -> frozenset[str]:
+        """Those of the relations that are asked of a live database."""
+        rows = [self.ledger.relation(name) for name in names]
+        return frozenset(r.name for r in rows if r and r.properties.get("mode") == "live")
+
     def _block(self, name: str) -> tuple[BlockRow, Block]:
         row = self.ledger.block(name)
-        view = self.ledger.view(row.view) if row else None
+        view = self.ledger.view(row.view) if row and row.view else None
         if row is None or view is None:
             raise ConfigError(
                 f'there is no table or view "{name}"', hint="rollview status lists them"
@@ -78,7 +95,7 @@ class Relations:
     def names_at(self, name: str, time: Csn) -> list[str]:
         """The names of the columns that the relation had at `time`."""
         row = self.ledger.relation(name)
-        if row is None:
+        if row is None or row.properties.get("mode") in MODES:
             return [column for column, _ in self.columns(name)]
         return [c for c, _ in DeltaLakeTable(self.spark, self.ledger, row).columns_at(time)]
 
@@ -100,9 +117,13 @@ class Relations:
         return sum(step.taken for step in self.ledger.steps(name, lo, hi))
 
     def check_read(self, factor: Factor, name: str) -> None:
-        """Once a factor was read: raise if changes went missing meanwhile, which a feed does not say."""
+        """Once a factor was read: raise if the table or its changes went away meanwhile, which no reader says."""
         row = self.ledger.relation(name)
-        if row is not None and not isinstance(factor, AsOf):
+        if row is None or row.properties.get("mode") in MODES:
+            return
+        if isinstance(factor, AsOf):
+            check_still_there(row, ())
+        else:
             hi = factor.hi if isinstance(factor, Changes) else factor.at
             check_still_there(row, self.ledger.changes_of(name, factor.lo, hi))
 

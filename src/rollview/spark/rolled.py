@@ -28,6 +28,7 @@ from rollview.calculus.rolled import FOLDED, LOG, Window
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import BUCKET, COUNT, STAMP, Csn
 from rollview.errors import TimeNotReached
+from rollview.ledger.resolution import check_exact
 from rollview.ledger.store import BlockRow, Ledger, Step
 from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.spark.evaluate import bound
@@ -101,7 +102,8 @@ class RolledTable:
     def table(self, time: Csn) -> DataFrame:
         """The visible rows as of `time`, duplicates included."""
         pin = self.pinned(time)
-        return self._bound(rolled.visible(self.block, pin.span, pin.any_taken), pin)
+        rows = self._bound(rolled.visible(self.block, pin.span, pin.any_taken), pin)
+        return rows.select(*(quoted(c.name) for c in self.block.columns))
 
     def exact(self, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The rows as of `time`, each as often as it occurs."""
@@ -137,7 +139,7 @@ class RolledTable:
     def check(self, row: BlockRow, time: Csn) -> None:
         """Raise unless `time` lies in what is kept and complete."""
         if row.folded_version is None:
-            raise still_being_built(row.view)
+            raise still_being_built(row.view or row.name)
         mark = high_water_mark(row.frontier)
         if not row.oldest <= time <= mark:
             where = "older than what is kept" if time < row.oldest else "past the high-water mark"
@@ -146,6 +148,8 @@ class RolledTable:
                 f"readable times: {row.oldest} to {mark}",
                 "refresh the view first" if time > mark else "name a time in that range",
             )
+        if row.view is not None:
+            check_exact(self.ledger, row.view, time)
 
     def _bound(self, tree: exp.Query, pin: Pinned) -> DataFrame:
         leaves = {FOLDED: self.folded(pin.row), LOG: self.log(pin.steps, len(pin.row.fold_times))}
@@ -229,6 +233,8 @@ class RolledTable:
             extra = [F.expr(c.expr).alias(c.name) for c in self.block.columns if c.name not in kept]
             if self.block.having:
                 extra.append(F.expr(self.block.having).alias("_rv_having"))
+            if self.block.copies:
+                extra.append(F.expr(self.block.copies).alias("_rv_copies"))
             rows = rows.select(*map(quoted, sorted(kept)), COUNT, *extra)
         return rows.withColumn(BUCKET, self.bucket_of(buckets)) if buckets > 1 else rows
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -57,6 +58,8 @@ def make_session(
         return adopt_session(active)
     wanted = {**DELTA_LAKE, **SPEED, **DOORS, **(settings or {}), **RESULTS, **SAFETY}
     wanted["spark.jars"] = ",".join([*map(str, jar_paths()), *_extra_jars(settings)])
+    # Executors load PostgreSQL tables in Python: by the one that has rollview, unless somebody chose another.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("rollview").master(master or _default_master())
     for key, value in wanted.items():
         builder = builder.config(key, value)

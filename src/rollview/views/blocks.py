@@ -1,4 +1,4 @@
-"""The three kinds of block that every view comes down to: Union, Join, Reduce.
+"""The kinds of block that every view comes down to: Union, Join, Reduce; a BagReduce is the general Reduce.
 
 B1  A view is a sequence of blocks; a block reads base relations, other views and earlier blocks alike,
     always through an Input. The last block is the face of the view.
@@ -6,6 +6,7 @@ B2  Expressions are Spark SQL text that `views/parse.py` generated from the pars
     In a Join they are over `alias`.`column` of its inputs; in a Reduce over the columns of its source.
 B3  A Reduce keeps one row per key: its keys, the count, and `sums`. Sums are linear: the sum of a group is the
     sum over its changes. Everything shown (`columns`, `having`) is a function of keys, count and sums.
+B4  A BagReduce keeps what it shows, and its keys: what it shows of a key is a function of the key's whole bag.
 Plain data: knows neither times nor engines. Words: docs/glossary.md.
 """
 
@@ -33,19 +34,43 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
+class Generator:
+    """A call that makes rows of each row, such as EXPLODE; with `outer` a row of NULLs where it makes none."""
+
+    alias: str
+    call: str
+    columns: tuple[str, ...]
+    outer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Join:
-    """Rows made of one row of each input that satisfy `condition`. One input: filter and project."""
+    """Rows made of one row of each input that satisfy `condition`. One input: filter and project; none: one row.
+
+    With `sign` -1 the rows are taken away from those of the other parts. Generators may read the inputs and the
+    generators before them.
+    """
 
     inputs: tuple[Input, ...]
     condition: str | None
     columns: tuple[Column, ...]
+    sign: int = 1
+    generators: tuple[Generator, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """The rows of all parts; the parts' columns have the same names and types."""
+    """The rows of all parts, those of sign -1 taken away; the parts' columns have the same names and types.
+
+    No row is ever taken away more often than it is there.
+    """
 
     parts: tuple[Join, ...]
+
+    @property
+    def signed(self) -> bool:
+        """Some part takes rows away."""
+        return any(part.sign < 0 for part in self.parts)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -58,8 +83,9 @@ class Reduce:
     """One row per key of `source`, as long as the key has rows; without keys, always one row.
 
     A sum's `expr` is over the source's columns and `_rv_count`, and includes the multiplication by it; it is
-    never NULL. `columns` and `having` are over the keys, `_rv_count` and the sums by name. DISTINCT is a
-    Reduce with all columns as keys and no sums.
+    never NULL. `columns`, `having` and `copies` are over the keys, `_rv_count` and the sums by name. DISTINCT is a
+    Reduce with all columns as keys and no sums. With `copies`, a row is shown so many times, which is at least once
+    where `having` holds.
     """
 
     source: Union
@@ -67,9 +93,34 @@ class Reduce:
     sums: tuple[Column, ...]
     columns: tuple[Column, ...]
     having: str | None = None
+    copies: str | None = None
 
 
-Block = Union | Reduce
+@dataclass(frozen=True, slots=True)
+class BagReduce:
+    """Per key of `source`, what `columns` make of the bag of rows with that key; without keys there is one bag.
+
+    `grouped`: `columns` are aggregates, one row per key (without keys always one), kept if `having` holds. Else they
+    are over one row and hold window functions, one row per row of the bag. All are over the source's columns.
+    `repeats`: rows count as often as they occur; False where the aggregates do not see duplicates.
+    """
+
+    source: Union
+    keys: tuple[str, ...]
+    columns: tuple[Column, ...]
+    having: str | None = None
+    grouped: bool = True
+    repeats: bool = True
+
+    @property
+    def hidden(self) -> tuple[Column, ...]:
+        """The keys that are not shown, as the block keeps them."""
+        shown = {c.name for c in self.columns}
+        types = {c.name: c.type for c in self.source.columns}
+        return tuple(Column(k, k, types[k]) for k in self.keys if k not in shown)
+
+
+Block = Union | Reduce | BagReduce
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +146,7 @@ class Definition:
 
 def joins(block: Block) -> tuple[Join, ...]:
     """The joins that feed the block."""
-    return block.source.parts if isinstance(block, Reduce) else block.parts
+    return block.parts if isinstance(block, Union) else block.source.parts
 
 
 def inputs(block: Block) -> tuple[Input, ...]:

@@ -2,7 +2,7 @@
 
 D1  A part is a join of relations: its conditions and outputs are over `alias`.`column` of its inputs, and no two
     inputs of a block share an alias. So a query inside FROM is flattened by substituting its outputs.
-D2  A stored block has a query with the same meaning; with these as WITH queries, any text made here can be described by
+D2  A stored block has a query with the same columns; with these as WITH queries, any text made here can be described by
     an engine that knows the base relations only.
 Knows neither SELECT nor FROM (flatten.py does). Words: docs/glossary.md.
 """
@@ -10,12 +10,13 @@ Knows neither SELECT nor FROM (flatten.py does). Words: docs/glossary.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
 
 from sqlglot import exp
 
 from rollview.errors import RollviewError, ViewRefused
-from rollview.views.blocks import Block, Column, Input, Join, Union
+from rollview.views.blocks import Block, Column, Generator, Input, Join, Union
 from rollview.views.names import Schema, checked_size, relation_identifier
 from rollview.views.syntax import Text, cast_to, operand, quoted, sql_of
 
@@ -28,13 +29,39 @@ Describe = Callable[[str], Outputs]
 It raises a RollviewError with the engine's words if the query cannot be analysed."""
 
 
+Derive = Callable[[Sequence[str]], bool]
+"""Whether the memory of a BagReduce over a join of these relations is read from them, and not stored."""
+
+
+def never(_: Sequence[str]) -> bool:
+    """Memory over a join is stored."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Generating:
+    """A call that makes rows of each row; its columns are `alias`.`name`."""
+
+    alias: str
+    call: exp.Expr
+    names: tuple[str, ...]
+    outer: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One select-project-join; `inputs` are (alias, relation) (D1)."""
+    """One select-project-join; `inputs` are (alias, relation) (D1). With sign -1 its rows are taken away."""
 
     inputs: tuple[tuple[str, str], ...]
     conditions: tuple[exp.Expr, ...]
     outputs: tuple[exp.Expr, ...]
+    sign: int = 1
+    generators: tuple[Generating, ...] = ()
+
+    @property
+    def trees(self) -> tuple[exp.Expr, ...]:
+        """Everything that is over `alias`.`column` of the inputs and generators."""
+        return (*self.conditions, *self.outputs, *(g.call for g in self.generators))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +80,20 @@ class Draft:
     name: str
     schema: Schema
     described: Describe
+    derive: Derive = never
     blocks: list[Block] = field(default_factory=list)
     queries: dict[str, str] = field(default_factory=dict)
     columns: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     stored: dict[tuple[str, int], str] = field(default_factory=dict)
+    shapes: dict[tuple[str, ...], str] = field(default_factory=dict)
     aliases: set[str] = field(default_factory=set)
 
     def alias(self, wish: str) -> str:
         """An alias that no other input has, as near to `wish` as possible."""
         plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in wish.lower())
         plain = plain if plain and not plain.startswith("_rv_") else "t"
-        found = next(
-            a for a in (plain, *(f"{plain}_{n}" for n in range(2, 10_000))) if a not in self.aliases
-        )
+        others = (f"{plain}_{n}" for n in count(2))
+        found = next(a for a in chain([plain], others) if a not in self.aliases)
         self.aliases.add(found)
         return found
 
@@ -85,11 +113,15 @@ class Draft:
 
     def meant(self, sql: str) -> list[str]:
         """The types of a query over base relations and blocks (D2)."""
+        return [kind for _, kind in self.outputs(sql)]
+
+    def outputs(self, sql: str) -> Outputs:
+        """Names and types of a query over base relations and blocks (D2)."""
         blocks = ", ".join(
             f"{quoted(relation_identifier(block))} AS ({query})"
             for block, query in self.queries.items()
         )
-        return [kind for _, kind in self.describe(f"WITH {blocks} {sql}" if blocks else sql)]
+        return self.describe(f"WITH {blocks} {sql}" if blocks else sql)
 
     def types(self, relation: str) -> tuple[tuple[str, str], ...]:
         """The columns of a base relation or of a block."""
@@ -101,6 +133,33 @@ class Draft:
         self.blocks.append(block)
         self.queries[relation], self.columns[relation] = sql, tuple(outputs)
         return relation
+
+    def hidden(
+        self, shape: tuple[str, ...], build: Callable[[], tuple[Block, str]], outputs: Outputs
+    ) -> str:
+        """The relation of a block that no query of the user's stands for; of one shape there is one."""
+        if shape not in self.shapes:
+            for name, kind in outputs:
+                if kind == "void":
+                    hint = "name its type: CAST(NULL AS …)"
+                    raise self.text.refused(None, f'"{name}" has no type', hint, "VOID_TYPE")
+            block, sql = build()
+            self.shapes[shape] = self.add(block, sql, outputs)
+        return self.shapes[shape]
+
+    def shape(self, rows: Rows) -> str:
+        """What the rows are made of, whatever their aliases."""
+        shapes = []
+        for part in rows.parts:
+            plain = {alias: f"t{n}" for n, (alias, _) in enumerate(part.inputs)}
+            plain |= {g.alias: f"g{n}" for n, g in enumerate(part.generators)}
+            trees = [tree.copy() for tree in part.trees]
+            for node in (c for tree in trees for c in tree.find_all(exp.Column)):
+                node.set("table", exp.to_identifier(plain[node.table], quoted=True))
+            inputs = [f"{plain[alias]} {relation}" for alias, relation in part.inputs]
+            made = [f"{g.names} {g.outer}" for g in part.generators]
+            shapes.append("; ".join([f"{part.sign}", *inputs, *made, *map(sql_of, trees)]))
+        return "\n".join(shapes)
 
     def reading(self, relation: str, wish: str) -> Rows:
         """All columns of a relation."""
@@ -119,6 +178,11 @@ class Draft:
         tables = ", ".join(
             f"{quoted(relation_identifier(relation))} AS {quoted(a)}" for a, relation in part.inputs
         )
+        tables = tables or "(SELECT 1 AS `_rv_one`) AS `_rv_nothing`"
+        for g in part.generators:
+            names = ", ".join(map(quoted, g.names))
+            how = "LATERAL VIEW OUTER" if g.outer else "LATERAL VIEW"
+            tables += f" {how} {sql_of(g.call)} {quoted(g.alias)} AS {names}"
         where = f" WHERE {condition_sql(part)}" if part.conditions else ""
         return f"SELECT {shown} FROM {tables}{where}"
 
@@ -127,11 +191,7 @@ class Draft:
         return Union(tuple(self._join(part, rows.names, types) for part in rows.parts))
 
     def _join(self, part: Part, names: Sequence[str], types: Sequence[str]) -> Join:
-        read = {
-            (c.table, c.name)
-            for tree in (*part.conditions, *part.outputs)
-            for c in tree.find_all(exp.Column)
-        }
+        read = {(c.table, c.name) for tree in part.trees for c in tree.find_all(exp.Column)}
         inputs = tuple(
             Input(alias, relation, tuple(n for n, _ in self.types(relation) if (alias, n) in read))
             for alias, relation in part.inputs
@@ -140,7 +200,11 @@ class Draft:
             Column(name, sql_of(tree), kind)
             for name, tree, kind in zip(names, part.outputs, types, strict=True)
         )
-        return Join(inputs, condition_sql(part) if part.conditions else None, columns)
+        condition = condition_sql(part) if part.conditions else None
+        generators = tuple(
+            Generator(g.alias, sql_of(g.call), g.names, g.outer) for g in part.generators
+        )
+        return Join(inputs, condition, columns, part.sign, generators)
 
 
 def _ref(alias: str, name: str) -> exp.Column:
@@ -179,5 +243,5 @@ def coerced(rows: Rows, have: Iterable[Sequence[str]], want: Sequence[str]) -> R
             tree if kind == wanted else cast_to(tree, wanted)
             for tree, kind, wanted in zip(part.outputs, types, want, strict=True)
         )
-        parts.append(Part(part.inputs, part.conditions, outputs))
+        parts.append(replace(part, outputs=outputs))
     return Rows(rows.names, tuple(parts))

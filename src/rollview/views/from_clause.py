@@ -1,55 +1,42 @@
 """FROM: tables, WITH queries, subqueries and joins, as items with references to their columns.
 
-H1  A reference is `item`.`position`; what it stands for is the item's rows' matter, so that an item can be
-    substituted, part by part.
-H2  All joins are inner joins: their conditions are kept in one list, beside those of WHERE.
+H1  What is joined by inner joins stays apart, item by item: their conditions are one list, beside those of WHERE.
+    Other joins become one item (outer.py).
+H2  A join USING shows each key once: the left side's, the right side's of a right join, the one that is there of a full
+    join.
 How a query inside FROM becomes rows is given as a function (flatten.py's recursion). Words: docs/glossary.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from rollview.views.draft import Draft, Rows
 from rollview.views.grouping import holds_aggregate
+from rollview.views.items import Ref, Source, item_of
 from rollview.views.names import Entry, Scope, cte_of, merged, resolved, shared_columns
+from rollview.views.outer import anti, matches, outer, semi
+from rollview.views.pivots import pivoted
 from rollview.views.syntax import column, unwrapped
+from rollview.views.tables import lateral, nothing, values_rows
 
 Read = Callable[[exp.Expr], Rows]
 """The rows of a query inside FROM."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A table, subquery or WITH query in FROM; its references are `alias`.`key`."""
-
-    alias: str
-    keys: tuple[str, ...]
-    rows: Rows
-    query: exp.Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """FROM: its items, what its columns are called, and the join conditions."""
-
-    items: tuple[Item, ...]
-    scope: Scope
-    conditions: tuple[exp.Expr, ...] = ()
 
 
 def from_source(draft: Draft, select: exp.Select, read: Read) -> Source:
     """The FROM of a SELECT."""
     start = select.args.get("from_")
     if start is None:
-        hint = "read at least one table"
-        raise draft.text.refused(draft.text.place(select, "SELECT"), "SELECT without FROM", hint)
+        return nothing(select)
     source = _source(draft, start.this, read)
     for join in select.args.get("joins") or ():
         source = _joined(draft, source, join, read)
+    for view in select.args.get("laterals") or ():
+        source = lateral(draft, source, view)
     return source
 
 
@@ -67,6 +54,8 @@ def _source(draft: Draft, node: exp.Expr, read: Read) -> Source:
         written = node.alias.lower()
         qualifier = qualifier if written == qualifier[-1] else (written,)
         source = _item(draft, node, draft.reading(relation, node.alias), qualifier)
+    elif isinstance(node, exp.Values):
+        source = _item(draft, node, values_rows(draft, node), (node.alias.lower(),))
     elif isinstance(node, exp.Table):
         cte = cte_of(node)
         assert cte is not None, "bind() leaves only relations and WITH names"
@@ -74,6 +63,8 @@ def _source(draft: Draft, node: exp.Expr, read: Read) -> Source:
         source = _item(draft, node, rows, (node.alias_or_name.lower(),))
     else:
         source = _item(draft, node, read(inner), (node.alias.lower(),))
+    for pivot in node.args.get("pivots") or ():
+        source = pivoted(draft, source, pivot)
     for join in node.args.get("joins") or ():
         source = _joined(draft, source, join, read)
     return source
@@ -93,16 +84,17 @@ def _renamed(draft: Draft, node: exp.Expr, rows: Rows) -> Rows:
 
 def _item(draft: Draft, node: exp.Expr, rows: Rows, qualifier: tuple[str, ...]) -> Source:
     rows = _renamed(draft, node, rows)
-    alias = draft.alias(f"_{qualifier[-1]}")
-    keys = tuple(f"{position}" for position in range(len(rows.names)))
+    item = item_of(draft, qualifier[-1], rows, node)
     scope = tuple(
-        Entry(qualifier, name, column(alias, key))
-        for name, key in zip(rows.names, keys, strict=True)
+        Entry(qualifier, name, column(*ref))
+        for name, ref in zip(rows.names, item.refs, strict=True)
     )
-    return Source((Item(alias, keys, rows, node),), scope)
+    return Source((item,), scope)
 
 
 def _joined(draft: Draft, left: Source, join: exp.Join, read: Read) -> Source:
+    if isinstance(join.this, exp.Lateral):
+        return lateral(draft, left, join.this)
     right = _source(draft, join.this, read)
     twice = {e.qualifier for e in left.scope} & {
         e.qualifier for e in right.scope if e.qualifier[-1]
@@ -114,19 +106,48 @@ def _joined(draft: Draft, left: Source, join: exp.Join, read: Read) -> Source:
         raise draft.text.refused(
             place, f'two tables named "{name}" in FROM', hint, "AMBIGUOUS_REFERENCE"
         )
-    scope: Scope = (*left.scope, *right.scope)
-    conditions: list[exp.Expr] = []
+    side, kind = (str(join.args.get(part) or "").upper() for part in ("side", "kind"))
+    side = side if kind not in ("SEMI", "ANTI") else ""
     using = join.args.get("using") or ()
     if join.args.get("method"):
         using = shared_columns(left.scope, right.scope)
-    if using:
-        keys = [k if isinstance(k, exp.Identifier) else k.this for k in using]
-        scope, conditions = merged(draft.text, left.scope, right.scope, keys)
-    elif join.args.get("on") is not None:
+    keys = [k if isinstance(k, exp.Identifier) else k.this for k in using]
+    scope, both, conditions = _keyed(draft, left.scope, right.scope, keys, side)
+    if not keys and join.args.get("on") is not None:
         conditions = [row_condition(draft, scope, join.args["on"])]
+    if kind in ("SEMI", "ANTI"):
+        found = matches(draft, left, right, conditions)
+        return semi(left, found) if kind == "SEMI" else anti(draft, left, found)
+    if side:
+        return Source((outer(draft, left, right, conditions, side, both),), scope)
     return Source(
         (*left.items, *right.items), scope, (*left.conditions, *right.conditions, *conditions)
     )
+
+
+def _keyed(
+    draft: Draft, left: Scope, right: Scope, keys: Sequence[exp.Identifier], side: str
+) -> tuple[Scope, list[tuple[Ref, exp.Expr]], list[exp.Expr]]:
+    """The scope of a join, of a full join the keys that are there of either side, and the conditions (H2)."""
+    rest, pairs = merged(draft.text, left, right, keys)
+    firsts, seconds = [a for a, _ in pairs], [b for _, b in pairs]
+    conditions: list[exp.Expr] = [
+        exp.EQ(this=a.ref.copy(), expression=b.ref.copy()) for a, b in pairs
+    ]
+    if side != "FULL":
+        shown, other = (seconds, firsts) if side == "RIGHT" else (firsts, seconds)
+        return (*shown, *rest, *(replace(e, visible=False) for e in other)), [], conditions
+    alias = draft.alias("_using")
+    both: list[tuple[Ref, exp.Expr]] = [
+        (
+            (alias, str(n)),
+            exp.Anonymous(this="COALESCE", expressions=[a.ref.copy(), b.ref.copy()]),
+        )
+        for n, (a, b) in enumerate(pairs)
+    ]
+    either = [Entry(("",), a.name, column(alias, str(n))) for n, a in enumerate(firsts)]
+    hidden = [replace(e, visible=False) for e in (*firsts, *seconds)]
+    return (*either, *rest, *hidden), both, conditions
 
 
 def row_condition(draft: Draft, scope: Scope, tree: exp.Expr) -> exp.Expr:

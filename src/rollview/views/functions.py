@@ -47,16 +47,36 @@ SCALAR = frozenset(
 SUMMED = frozenset(["COUNT", "SUM", "AVG", "MEAN", "COUNT_IF"])
 """Aggregates that are functions of counts and sums, so that they can be maintained by adding."""
 
-OTHER_AGGREGATES = frozenset(
+BAGGED = frozenset(
     """
-    any any_value approx_count_distinct approx_percentile array_agg bit_and bit_or bit_xor bool_and bool_or
-    collect_list collect_set corr covar_pop covar_samp every first first_value histogram_numeric kurtosis last
-    last_value listagg max max_by median min min_by mode percentile percentile_approx percentile_cont
+    approx_count_distinct array_agg bit_and bit_or bit_xor bool_and bool_or collect_list collect_set corr
+    covar_pop covar_samp every kurtosis listagg max max_by median min min_by mode percentile percentile_cont
     percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
     regr_syy skewness some std stddev stddev_pop stddev_samp string_agg try_avg try_sum var_pop var_samp
     variance
     """.upper().split()
 )
+"""Aggregates that are functions of the whole bag; where ties could show, ties.py settles or refuses them."""
+
+UNSURE = frozenset(
+    """
+    any any_value approx_percentile first first_value histogram_numeric last last_value percentile_approx
+    """.upper().split()
+)
+"""Aggregates that depend on the order in which Spark happens to read."""
+
+CHOSEN = frozenset(["FIRST", "FIRST_VALUE", "LAST", "LAST_VALUE", "ANY_VALUE"])
+"""Of these, what an ordered window makes sure."""
+
+AGGREGATES = SUMMED | BAGGED
+OTHER_AGGREGATES = BAGGED | UNSURE
+
+IDEMPOTENT = frozenset(
+    """
+    approx_count_distinct bit_and bit_or bool_and bool_or collect_set every max max_by min min_by some
+    """.upper().split()
+)
+"""Aggregates that do not see how often a row occurs."""
 
 WINDOWED = frozenset(
     [
@@ -74,15 +94,15 @@ WINDOWED = frozenset(
 
 GROUPING = frozenset(["GROUPING", "GROUPING_ID"])
 
-QUERY_FUNCTIONS = SCALAR | SUMMED | OTHER_AGGREGATES | WINDOWED | GROUPING
-"""What an ad-hoc query may call."""
-
 GENERATORS = frozenset(
     """
     explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack variant_explode
     variant_explode_outer
     """.upper().split()
 )
+
+QUERY_FUNCTIONS = SCALAR | SUMMED | OTHER_AGGREGATES | WINDOWED | GROUPING
+"""What an ad-hoc query may call."""
 
 TIME = frozenset(
     """
@@ -110,28 +130,14 @@ WORDS_AS_CALLS = frozenset(
 """Column names that Spark takes for a call where no column has the name."""
 
 INSTEAD = {
-    "MIN": "show the column as a key, or query the view with MIN",
-    "MAX": "show the column as a key, or query the view with MAX",
-    "APPROX_COUNT_DISTINCT": "keep the values as keys: SELECT DISTINCT … and COUNT over that view",
-    "STDDEV": "keep SUM(x), SUM(x * x) and COUNT(x), and compute it where the view is read",
-    "CORR": "keep SUM(x), SUM(y), SUM(x * y), SUM(x * x), SUM(y * y) and COUNT(*), and compute it where "
-    "the view is read",
-    "BOOL_OR": "write COUNT_IF(x) > 0",
-    "BOOL_AND": "write COUNT_IF(NOT x) = 0",
-    "TRY_SUM": "write SUM",
-    "TRY_AVG": "write AVG",
+    "ANY": "write BOOL_OR(x)",
+    "ANY_VALUE": "write MIN(x) or MAX(x)",
+    "FIRST": "write MIN_BY(x, time), which says which row is meant",
+    "FIRST_VALUE": "write MIN_BY(x, time), which says which row is meant",
+    "LAST": "write MAX_BY(x, time), which says which row is meant",
+    "LAST_VALUE": "write MAX_BY(x, time), which says which row is meant",
+    "APPROX_PERCENTILE": "write PERCENTILE(x, 0.5), which is exact",
+    "PERCENTILE_APPROX": "write PERCENTILE(x, 0.5), which is exact",
+    "HISTOGRAM_NUMERIC": "group by WIDTH_BUCKET(x, low, high, buckets) and COUNT(*)",
 }
-ALIKE = {
-    **dict.fromkeys(
-        ["STD", "STDDEV_SAMP", "STDDEV_POP", "VARIANCE", "VAR_SAMP", "VAR_POP"], "STDDEV"
-    ),
-    **dict.fromkeys(["COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_R2", "REGR_INTERCEPT"], "CORR"),
-    **dict.fromkeys(["ANY", "SOME"], "BOOL_OR"),
-    **dict.fromkeys(["EVERY"], "BOOL_AND"),
-}
-
-
-def instead_of(aggregate: str) -> str:
-    """What to write instead of an aggregate that is not maintained."""
-    hint = INSTEAD.get(ALIKE.get(aggregate, aggregate))
-    return hint or f"keep the values as keys of the view, and query the view with {aggregate}"
+"""What to write instead of an aggregate that is not maintained."""

@@ -16,24 +16,25 @@ from sqlglot import exp
 
 from rollview.errors import ViewRefused
 from rollview.views.functions import (
+    AGGREGATES,
+    CHOSEN,
     CODE,
     GENERATORS,
     GROUPING,
+    INSTEAD,
     OTHER_AGGREGATES,
     QUERY_FUNCTIONS,
     RANDOM,
     SCALAR,
-    SUMMED,
     TIME,
     WINDOWED,
     WORDS_AS_CALLS,
-    instead_of,
 )
 from rollview.views.nodes import CLOCK_WORDS, QUERY_ONLY, REFUSALS, SHARED, Refusal
 from rollview.views.syntax import DEEPEST_NESTING, Text, call_name
 
 RESERVED = ("_rv_", "_rvx_")
-FROM_ITEMS = (exp.Table, exp.Subquery)
+FROM_ITEMS = (exp.Table, exp.Subquery, exp.Values, exp.Lateral)
 HAVE_FIELDS = (exp.Column, exp.Dot, exp.Bracket, exp.Paren, exp.Anonymous, exp.Cast, exp.Identifier)
 
 
@@ -45,7 +46,7 @@ class Limits:
     functions: frozenset[str]
 
 
-VIEW = Limits(SHARED, SCALAR | SUMMED)
+VIEW = Limits(SHARED, SCALAR | AGGREGATES | GROUPING | GENERATORS)
 QUERY = Limits({**SHARED, **QUERY_ONLY}, QUERY_FUNCTIONS)
 
 
@@ -81,7 +82,7 @@ def _check_special(text: Text, node: exp.Expr, limits: Limits) -> None:
         case exp.Literal() | exp.Identifier() | exp.RawString():
             _check_word(text, node)
         case exp.Join():
-            _check_join(text, node, limits)
+            _check_join(text, node)
         case exp.Dot():
             _check_dot(text, node)
         case exp.Cast():
@@ -94,6 +95,11 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
     match node:
         case exp.Table():
             _check_table(text, node)
+        case exp.Lateral():
+            _check_lateral(text, node)
+        case exp.Aliases() if call_name(node.this) not in GENERATORS:
+            hint = "give each column one name with AS"
+            raise refusal_of(text, node, Refusal("several names for one expression", hint))
         case exp.With() if node.args.get("recursive"):
             raise refusal_of(
                 text, node, Refusal("WITH RECURSIVE", "write the steps as views", word="WITH")
@@ -110,9 +116,7 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
             hint = "query the view with a window function"
             raise refusal_of(text, node, Refusal("DISTINCT ON", hint, word="DISTINCT"))
         case exp.Any() | exp.All() if not isinstance(node.parent, (exp.Like, exp.ILike)):
-            hint = (
-                instead_of("BOOL_OR") if isinstance(node, exp.Any) else "write a plain comparison"
-            )
+            hint = "Spark has no such comparison; write IN or EXISTS, or compare with MIN or MAX"
             raise refusal_of(text, node, Refusal(node.key.upper(), hint))
         case _ if limits is VIEW:
             _check_view(text, node)
@@ -130,54 +134,78 @@ def _check_table(text: Text, node: exp.Table) -> None:
         raise refusal_of(text, node.this, refusal)
 
 
+def _check_lateral(text: Text, node: exp.Lateral) -> None:
+    if call_name(node.this) not in GENERATORS:
+        hint = "write a plain join, or a subquery in SELECT or WHERE"
+        raise refusal_of(text, node, Refusal("LATERAL", hint, word="LATERAL"))
+    join = node.parent
+    if isinstance(join, exp.Join) and (join.args.get("side") or join.args.get("on")):
+        hint = "write LATERAL VIEW or, for rows without elements, LATERAL VIEW OUTER"
+        raise refusal_of(text, node, Refusal("a join with LATERAL", hint, word="LATERAL"))
+
+
+def _check_generator(text: Text, node: exp.Anonymous) -> None:
+    """Calls that make rows stand in LATERAL VIEW, or alone in the select list."""
+    above = node.parent
+    if isinstance(above, (exp.Alias, exp.Aliases)) and above.this is node:
+        above = above.parent
+    alone = isinstance(above, exp.Select) and not above.args.get("group")
+    if not alone and not isinstance(above, exp.Lateral):
+        hint = "write it in LATERAL VIEW, or as a column of a SELECT by itself"
+        raise refusal_of(text, node, Refusal(f"{call_name(node)} inside an expression", hint))
+
+
 def _check_view(text: Text, node: exp.Expr) -> None:
     """What a query may do, but a view may not."""
     match node:
-        case exp.Union() if node.args.get("distinct") is not False:
-            hint = "write UNION ALL, or SELECT DISTINCT * FROM (… UNION ALL …)"
-            raise refusal_of(text, _second(node), Refusal("UNION without ALL", hint, word="UNION"))
-        case exp.Subquery() | exp.In():
+        case exp.Subquery() | exp.Exists():
             _check_subquery(text, node)
         case exp.Distinct() if isinstance(node.parent, exp.Anonymous):
-            hint = "SELECT DISTINCT the values in a subquery in FROM, and aggregate over that"
-            refusal = Refusal(
-                f"{call_name(node.parent)}(DISTINCT)", hint, "AGGREGATE_WITH_DISTINCT"
-            )
-            raise refusal_of(text, node.parent, refusal)
+            _check_distinct(text, node.parent)
+
+
+def _check_distinct(text: Text, call: exp.Anonymous) -> None:
+    if call_name(call) not in AGGREGATES:
+        refusal = Refusal(f"{call_name(call)}(DISTINCT)", "leave out DISTINCT; it is no aggregate")
+        raise refusal_of(text, call, refusal)
 
 
 def _counts_rows(call: exp.Anonymous) -> bool:
     return call_name(call) == "COUNT" and len(call.expressions) == 1
 
 
-def _second(union: exp.Union) -> exp.Expr:
-    """The part after the set operation's keyword, by which the keyword is found."""
-    right = union.expression
-    return right if isinstance(right, exp.Expr) else union
-
-
 def _check_subquery(text: Text, node: exp.Expr) -> None:
-    subquery = isinstance(node, exp.In) and node.args.get("query")
-    scalar = isinstance(node, exp.Subquery) and not isinstance(
-        node.parent, (exp.From, exp.Join, exp.SetOperation, exp.Subquery, exp.CTE, type(None))
-    )
-    if scalar and isinstance(node.parent, exp.In):
-        return
-    if subquery or scalar:
-        label = "IN (SELECT …)" if subquery else "scalar subquery"
-        hint = (
-            "join with SELECT DISTINCT of the subquery's column"
-            if subquery
-            else "write the subquery in FROM and join with it"
-        )
-        raise refusal_of(text, node, Refusal(label, hint, "SUBQUERY_EXPRESSION"))
+    """Subqueries stand in SELECT, WHERE and HAVING."""
+    join = node.find_ancestor(exp.Join, exp.Select)
+    inside = isinstance(node.parent, (exp.From, exp.Join, exp.SetOperation, exp.Subquery, exp.CTE))
+    if isinstance(join, exp.Join) and not inside:
+        hint = "write the condition with the subquery in WHERE, or join with the subquery"
+        raise refusal_of(text, node, Refusal("a subquery in ON", hint, "SUBQUERY_EXPRESSION"))
 
 
 def _check_call(text: Text, node: exp.Anonymous, limits: Limits) -> None:
     name = call_name(node)
-    if name not in limits.functions or (name == "UNIX_TIMESTAMP" and not node.expressions):
+    if name in WINDOWED | CHOSEN and limits is VIEW:
+        _check_over(text, node, name)
+    elif name not in limits.functions or (name == "UNIX_TIMESTAMP" and not node.expressions):
         raise _call_refused(text, node, name, limits)
     node.set("this", name)
+    if name in GENERATORS:
+        _check_generator(text, node)
+
+
+def _check_over(text: Text, node: exp.Anonymous, name: str) -> None:
+    """Window functions need a window; FIRST and the like are sure of their row only over one."""
+    call: exp.Expr = node
+    while isinstance(call.parent, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+        call = call.parent
+    if isinstance(call.parent, exp.Window) and call.parent.this is call:
+        return
+    if name in CHOSEN:
+        raise _call_refused(text, node, name, VIEW)
+    hint = f"write {name}(…) OVER (PARTITION BY … ORDER BY …)"
+    refusal = Refusal(f"{name} without OVER", hint, "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE")
+    raise refusal_of(text, node, refusal)
 
 
 def _call_refused(text: Text, node: exp.Expr, name: str, limits: Limits) -> ViewRefused:
@@ -191,12 +219,10 @@ def _call_refused(text: Text, node: exp.Expr, name: str, limits: Limits) -> View
         hint = "only built-in functions that compute from their arguments can be called"
         refusal = Refusal(f"function {name}", hint, "USER_DEFINED_FUNCTION")
     elif name in GENERATORS:
-        hint = "store the elements as rows of a table of their own"
+        hint = "write it in a view, and query the view"
         refusal = Refusal(f"{name}", hint, "OPERATOR_NOT_SUPPORTED")
     elif name in OTHER_AGGREGATES:
-        refusal = Refusal(f"aggregate {name}", instead_of(name), "OPERATOR_NOT_SUPPORTED")
-    elif name in WINDOWED | GROUPING:
-        refusal = REFUSALS[exp.Window] if name in WINDOWED else REFUSALS[exp.GroupingSets]
+        refusal = Refusal(f"aggregate {name}", INSTEAD[name], "NON_DETERMINISTIC_EXPRESSION")
     elif name in ("WINDOW", "SESSION_WINDOW", "WINDOW_TIME"):
         refusal = Refusal(f"function {name}", "group by DATE_TRUNC('hour', time) or the like")
     else:
@@ -216,21 +242,13 @@ def _check_word(text: Text, node: exp.Expr) -> None:
         raise refusal_of(text, node, Refusal(f'reserved name "{node.name}"', hint, "RESERVED_NAME"))
 
 
-def _check_join(text: Text, node: exp.Join, limits: Limits) -> None:
+def _check_join(text: Text, node: exp.Join) -> None:
     side, kind, method = (str(node.args.get(p) or "").upper() for p in ("side", "kind", "method"))
     if method not in ("", "NATURAL"):
         raise refusal_of(text, node, Refusal(f"{method} JOIN", "write a plain join", word=method))
-    if limits is QUERY:
-        return
-    if kind in ("SEMI", "ANTI"):
-        hint = "join with SELECT DISTINCT of the other side's keys" if kind == "SEMI" else (
-            "keep the two sides as views, and query them with ANTI JOIN"
-        )  # fmt: skip
-        raise refusal_of(text, node, Refusal(f"{kind} JOIN", hint, word=side or kind))
-    if side or kind == "OUTER":
-        hint = "write an inner join, or query the two sides as views with this join"
-        label = f"{side} OUTER JOIN".strip()
-        raise refusal_of(text, node, Refusal(label, hint, word=side or kind))
+    if kind in ("SEMI", "ANTI") and side not in ("", "LEFT"):
+        hint = f"swap the tables and write LEFT {kind} JOIN"
+        raise refusal_of(text, node, Refusal(f"{side} {kind} JOIN", hint, word=side))
 
 
 def check_words(text: Text, tree: exp.Query, columns: set[str]) -> None:
@@ -272,7 +290,7 @@ def _check_depth(text: Text, tree: exp.Expr) -> None:
             )
             raise refusal_of(text, node, refusal)
         for child in node.iter_expressions():
-            chained = isinstance(node, (exp.Binary, exp.Union)) and type(child) is type(node)
+            chained = isinstance(node, (exp.Binary, exp.SetOperation)) and type(child) is type(node)
             stack.append((child, depth + (not chained)))
 
 

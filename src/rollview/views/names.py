@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -58,6 +58,7 @@ class Entry:
     name: str
     ref: exp.Column
     visible: bool = True
+    level: int = 0  # of the query that it is from: this one, or so many around it
 
 
 Scope = tuple[Entry, ...]
@@ -159,6 +160,8 @@ def resolved(
     holder = exp.Paren(this=tree.copy())
     grown = 0
     for node in list(holder.find_all(exp.Column)):
+        if is_marked(node):
+            continue
         if isinstance(node.this, exp.Star):
             raise text.refused(
                 text.place(node), "star inside an expression", "name the columns", "STAR"
@@ -185,8 +188,27 @@ def checked_size(text: Text, grown: int, tree: exp.Expr, place: exp.Expr) -> int
     return grown
 
 
+def marked(ref: exp.Column) -> exp.Column:
+    """The reference, marked as one: it is no name that has to be found."""
+    ref.meta["ref"] = True
+    return ref
+
+
+def is_marked(node: exp.Expr) -> bool:
+    """The node is a reference already."""
+    return bool(node.meta.get("ref"))
+
+
 def lookup(text: Text, scope: Scope, node: exp.Column) -> exp.Expr | None:
-    """What the column name means in the scope; None if nothing."""
+    """What the column name means in the scope, in the nearest query that has it; None if nothing."""
+    for level in sorted({e.level for e in scope}):
+        found = _lookup(text, [e for e in scope if e.level == level], node)
+        if found is not None:
+            return found
+    return None
+
+
+def _lookup(text: Text, scope: Sequence[Entry], node: exp.Column) -> exp.Expr | None:
     parts = [p.name for p in node.parts]
     lowered = tuple(p.lower() for p in parts)
     for length in (2, 1, 0):
@@ -259,14 +281,13 @@ def starred(text: Text, scope: Scope, node: exp.Expr) -> Iterator[Entry]:
 
 def merged(
     text: Text, left: Scope, right: Scope, keys: Sequence[exp.Identifier]
-) -> tuple[Scope, list[exp.Expr]]:
-    """The scope of a join USING the keys, and its conditions (A2)."""
+) -> tuple[Scope, list[tuple[Entry, Entry]]]:
+    """The scope of a join USING the keys without the keys, and the keys of both sides (A2)."""
     pairs = [(_key(text, left, k), _key(text, right, k)) for k in keys]
     firsts = [a for a, _ in pairs]
     seconds = [b for _, b in pairs]
     rest = [e for e in left if e not in firsts] + [e for e in right if e not in seconds]
-    scope = (*firsts, *rest, *(replace(e, visible=False) for e in seconds))
-    return scope, [exp.EQ(this=a.ref.copy(), expression=b.ref.copy()) for a, b in pairs]
+    return tuple(rest), pairs
 
 
 def _key(text: Text, scope: Scope, key: exp.Identifier) -> Entry:

@@ -3,7 +3,7 @@
 P1  Nothing of the user's text reaches an engine but through the allow-lists of limits.py, and as text that is
     generated from the tree.
 P2  The visible columns have exactly the names and types that Spark gives to the user's query.
-What is refused, and why: docs/sql.md. The steps: syntax, limits, names, flatten, aggregates, sums.
+What is refused, and why: docs/sql.md. The steps: syntax, limits, plain, names, ties, flatten, aggregates, sums.
 """
 
 from __future__ import annotations
@@ -12,25 +12,34 @@ from functools import cache
 
 from rollview.views import limits
 from rollview.views.blocks import Definition
-from rollview.views.draft import Describe, Draft
+from rollview.views.draft import Derive, Describe, Draft, never
 from rollview.views.flatten import block_of, outputs_of
 from rollview.views.names import Schema, bind, relation_identifier, view_name
+from rollview.views.plain import plain
+from rollview.views.pruned import pruned
 from rollview.views.syntax import parse_select, sql_of, tokens_of
+from rollview.views.ties import settle
 
 __all__ = ["Describe", "Schema", "parse_query", "parse_view", "relation_identifier"]
 
 
-def parse_view(name: str, sql: str, schema: Schema, describe: Describe) -> Definition:
+def parse_view(
+    name: str, sql: str, schema: Schema, describe: Describe, derive: Derive = never
+) -> Definition:
     """The definition of a view; ViewRefused if it cannot be maintained."""
     text = tokens_of(f'view "{name}" cannot be maintained', sql)
     tree = parse_select(text)
     limits.check(text, tree, limits.VIEW)
-    bind(text, tree, schema)
-    draft = Draft(text, view_name(name), schema, cache(describe))
+    plain(text, tree)
+    if not bind(text, tree, schema):
+        hint = "read at least one table"
+        raise text.refused(text.place(tree, "SELECT"), "a view that reads no table", hint)
+    draft = Draft(text, view_name(name), schema, cache(describe), derive)
+    settle(draft, tree)
     generated = sql_of(tree)
     outputs = outputs_of(draft, tree)
     block, _ = block_of(draft, tree, outputs)
-    return Definition(draft.name, generated, (*draft.blocks, block))
+    return pruned(draft.name, generated, (*draft.blocks, block))
 
 
 def parse_query(sql: str, schema: Schema) -> tuple[str, tuple[str, ...]]:

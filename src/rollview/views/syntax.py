@@ -165,7 +165,7 @@ def parse_select(text: Text) -> exp.Query:
     if not isinstance(tree, exp.Query):
         hint = "a view is one SELECT statement"
         raise text.refused(text.whole(), first.text.upper(), hint, "SYNTAX_ERROR")
-    return _tidied(tree)
+    return _tidied(_bound_tighter(tree))
 
 
 def _check_tokens(text: Text) -> None:
@@ -213,6 +213,20 @@ def _syntax_error(text: Text, error: SqlglotError) -> ViewRefused:
 def _offset(sql: str, line: int, col: int) -> int:
     """The character offset of a line and column as sqlglot counts them."""
     return sum(len(row) + 1 for row in sql.split("\n")[: line - 1]) + col
+
+
+def _bound_tighter(tree: exp.Query) -> exp.Query:
+    """The tree in which INTERSECT binds before UNION and EXCEPT, as in Spark."""
+    for node in reversed(list(tree.find_all(exp.Intersect))):
+        above = node.this
+        if isinstance(above, (exp.Union, exp.Except)):
+            node.replace(above) if node.parent else above.pop()
+            tree = above if node is tree else tree
+            node.set("this", above.expression)
+            above.set("expression", node)
+            if node.args.get("with_"):
+                above.set("with_", node.args.pop("with_"))
+    return tree
 
 
 def _tidied(tree: exp.Query) -> exp.Query:

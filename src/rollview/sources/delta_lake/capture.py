@@ -19,6 +19,7 @@ from rollview.errors import ChangesLost, SourceError, Unreachable
 from rollview.ledger.rows import BaseRelation
 from rollview.sources.delta_lake import log
 from rollview.sources.delta_lake.estimates import estimated_rows
+from rollview.sources.delta_lake.identity import check_metadata, is_registered, recreated
 from rollview.sources.delta_lake.log import Columns, DataFile, Metadata, Protocol, TableCommit
 
 Properties = dict[str, Any]
@@ -63,7 +64,7 @@ def new_commits(relation: BaseRelation) -> CaptureResult:
     try:
         for version in _versions_after(relation):
             commit = log.read_commit(relation.location, version)
-            _check_same_table(relation, commit.metadata, version)
+            check_metadata(relation, commit.metadata, version)
             one = captured_version(commit, relation, columns, properties)
             columns = one.columns or columns
             properties = one.properties or properties
@@ -209,9 +210,9 @@ def _versions_after(relation: BaseRelation) -> range:
             "bring the table back, or drop the source",
         )
     if there[-1] < relation.position:
-        raise _recreated(relation, f"its newest version is {there[-1]}")
-    if not _is_registered_table(relation, there):
-        raise _recreated(relation, "its id is another one")
+        raise recreated(relation, f"its newest version is {there[-1]}")
+    if not is_registered(relation, there):
+        raise recreated(relation, "its id is another one")
     wanted = range(relation.position + 1, there[-1] + 1)
     missing = sorted(set(wanted) - set(there))
     if missing:
@@ -228,35 +229,6 @@ def _missing(relation: BaseRelation, missing: list[int], there: list[int]) -> Ch
         f'changes of Delta Lake table "{relation.name}" are lost',
         f"version {named} is no longer in its log, captured up to {relation.position};"
         f" the oldest available is {oldest}, the newest {there[-1]}",
-        f"rollview source resync {relation.name}",
-    )
-
-
-def _is_registered_table(relation: BaseRelation, there: list[int]) -> bool:
-    """Whether the log is that of the registered table, as far as it can tell at small cost.
-
-    The first commit is asked, then the newest state: a table that was replaced before it was
-    registered still has its first commit, of another id. Commits to be captured that set metadata
-    are checked one by one besides.
-    """
-    if there[0] == 0:
-        first = log.first_metadata(relation.location, 0)
-        if first is None or first.id == relation.table_id:
-            return True
-    state = log.state_at(relation.location, there[-1])
-    return state is None or state[0].id == relation.table_id
-
-
-def _check_same_table(relation: BaseRelation, metadata: Metadata | None, version: int) -> None:
-    if metadata and metadata.id != relation.table_id:
-        raise _recreated(relation, f"version {version} gives it another id")
-
-
-def _recreated(relation: BaseRelation, detail: str) -> ChangesLost:
-    return ChangesLost(
-        f'Delta Lake table "{relation.name}" is no longer the one that was registered',
-        f"{relation.location} was re-created or replaced after version {relation.position}:"
-        f" {detail}",
         f"rollview source resync {relation.name}",
     )
 

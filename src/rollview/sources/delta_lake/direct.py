@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 
 from rollview.changes import COUNT, STAMP
 from rollview.ledger.rows import CapturedChange
+from rollview.views.syntax import quoted
 
 CHANGE_TYPE = "_change_type"
 CHANGE_COUNTS = {"insert": 1, "update_postimage": 1, "update_preimage": -1, "delete": -1}
@@ -29,7 +30,6 @@ FILE_COUNTS = {"added": 1, "removed": -1}
 BY_CHANGE_TYPE = 0
 """The count of an occurrence whose rows each say themselves what they are."""
 
-MANY_GROUPS = 16
 MANY_FILES = 64
 """From here on a broadcast of file names is cheaper than an expression that lists them."""
 
@@ -40,8 +40,8 @@ _GLOB, _ESCAPED = re.compile(r"([{}\[\]*?\\])"), r"\\\1"
 """Spark takes a path for a pattern; a folder's name may well have brackets or braces."""
 
 Values = tuple[tuple[str, str | None], ...]
-Value = Callable[[str], Column]
-"""What a row's occurrence says: STAMP, COUNT or a partition column -> its value for the row."""
+Value = Callable[[str], str]
+"""What a row's occurrence says, as SQL: STAMP, COUNT or a partition column -> its value for the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +94,28 @@ def _read(
     files = _parquet(spark, part, [*inside, *([(CHANGE_TYPE, "string")] if typed else [])])
     placed, value = _placed(spark, files, part)
     chosen = [
-        _outside(value, partitions[name.lower()], kind).alias(name)
+        f"{_outside(value, partitions[name.lower()], kind)} AS {quoted(name)}"
         if name.lower() in partitions
-        else F.col(_quoted(name))
+        else quoted(name)
         for name, kind in columns
     ]
     count = _count_by_row(value(COUNT)) if typed else value(COUNT)
-    return placed.select(
-        *chosen, value(STAMP).cast("bigint").alias(STAMP), count.cast("bigint").alias(COUNT)
-    )
+    return placed.selectExpr(*chosen, f"{value(STAMP)} AS {STAMP}", f"{count} AS {COUNT}")
 
 
-def _outside(value: Value, partition: str, kind: str) -> Column:
+def _outside(value: Value, partition: str, kind: str) -> str:
     """A partition column: Delta Lake keeps its values as text, and the empty text is NULL."""
-    return F.nullif(value(partition), F.lit("")).cast(kind)
+    return f"CAST(NULLIF({value(partition)}, '') AS {kind})"
 
 
-def _count_by_row(of_file: Column) -> Column:
-    kind = F.col(CHANGE_TYPE)
-    counts = F.when(kind.isNull(), of_file)
-    for name, count in CHANGE_COUNTS.items():
-        counts = counts.when(kind == name, F.lit(count))
-    return counts.otherwise(_refused("a row with an unknown _change_type"))
+def _count_by_row(of_file: str) -> str:
+    """What the row itself says, in a change file; else what its file says."""
+    counts = " ".join(f"WHEN '{kind}' THEN {count}L" for kind, count in CHANGE_COUNTS.items())
+    unknown = _refused("a row with an unknown _change_type")
+    return (
+        f"CASE WHEN {CHANGE_TYPE} IS NULL THEN {of_file} "
+        f"ELSE CASE {CHANGE_TYPE} {counts} ELSE CAST({unknown} AS BIGINT) END END"
+    )
 
 
 def _parquet(
@@ -123,7 +123,7 @@ def _parquet(
 ) -> DataFrame:
     asked = schema or [("_rv_nothing", "boolean")]  # an empty schema is refused
     reader = spark.read.format("parquet").schema(
-        ", ".join(f"{_quoted(name)} {kind}" for name, kind in asked)
+        ", ".join(f"{quoted(name)} {kind}" for name, kind in asked)
     )
     # The partition values come from the log, and need not be guessed from the folders.
     reader = reader.option("recursiveFileLookup", "true")
@@ -151,35 +151,31 @@ def _placed(
     spark: SparkSession, files: DataFrame, part: Sequence[Occurrence]
 ) -> tuple[DataFrame, Value]:
     """The rows, and what the occurrence of each says (F2)."""
-    groups: dict[tuple[int, int, Values], list[Occurrence]] = {}
-    for one in part:
-        groups.setdefault((one.stamp, one.count, one.partition_values), []).append(one)
-    if len(groups) == 1:
-        return files, lambda name: _literal(part[0], name)
-    if len(groups) <= MANY_GROUPS and len(part) <= MANY_FILES:
-        return files, _by_expression(files, part, list(groups.values()))
-    return _by_broadcast(spark, files, part)
+    if len({(one.stamp, one.count, one.partition_values) for one in part}) == 1:
+        return files, lambda name: _literal(_plain(part[0], name), name)
+    key = _file_key(part)
+    placed = files.withColumn(_FILE, _file_of(files, part))
+    if len(part) <= MANY_FILES:
+        return placed, _by_map(part, key)
+    return _by_broadcast(spark, placed, part, key)
 
 
-def _by_expression(
-    files: DataFrame, part: Sequence[Occurrence], groups: list[list[Occurrence]]
-) -> Value:
-    file, key = _file_key(files, part)
+def _by_map(part: Sequence[Occurrence], key: Callable[[str], str]) -> Value:
+    """The value by a constant map from files: the compiled query stays the same whatever the map holds."""
 
-    def value(name: str) -> Column:
-        chosen = F.when(F.lit(False), _literal(part[0], name))
-        for group in groups:
-            names = [key(one.path) for one in group]
-            chosen = chosen.when(file.isin(names), _literal(group[0], name))
-        return chosen.otherwise(_refused("a row of an unknown file"))
+    def value(name: str) -> str:
+        pairs = ", ".join(
+            f"{_literal(key(one.path), _FILE)}, {_literal(_plain(one, name), name)}" for one in part
+        )
+        found = f"ELEMENT_AT(MAP({pairs}), {_FILE})"
+        return _known(found) if name in (STAMP, COUNT) else found
 
     return value
 
 
 def _by_broadcast(
-    spark: SparkSession, files: DataFrame, part: Sequence[Occurrence]
+    spark: SparkSession, placed: DataFrame, part: Sequence[Occurrence], key: Callable[[str], str]
 ) -> tuple[DataFrame, Value]:
-    file, key = _file_key(files, part)
     prefixed = {name: f"_rv_of_file_{place}" for place, name in enumerate(_names(part[0]))}
     table = pa.table(
         {_FILE: pa.array([key(one.path) for one in part], pa.string())}
@@ -189,14 +185,16 @@ def _by_broadcast(
         }
     )
     known = F.broadcast(spark.createDataFrame(table))
-    placed = files.withColumn(_FILE, file).join(known, _FILE, "left")
 
-    def value(name: str) -> Column:
-        if name in (STAMP, COUNT):
-            return F.coalesce(prefixed[name], _refused("a row of an unknown file").cast("bigint"))
-        return F.col(prefixed[name])
+    def value(name: str) -> str:
+        return _known(prefixed[name]) if name in (STAMP, COUNT) else prefixed[name]
 
-    return placed, value
+    return placed.join(known, _FILE, "left"), value
+
+
+def _known(number: str) -> str:
+    """The number, or an error for a row whose file no occurrence names (F2)."""
+    return f"COALESCE({number}, CAST({_refused('a row of an unknown file')} AS BIGINT))"
 
 
 def _names(one: Occurrence) -> list[str]:
@@ -209,30 +207,35 @@ def _plain(one: Occurrence, name: str) -> int | str | None:
     return one.count if name == COUNT else dict(one.partition_values)[name]
 
 
-def _literal(one: Occurrence, name: str) -> Column:
-    return F.lit(_plain(one, name)).cast("bigint" if name in (STAMP, COUNT) else "string")
+def _literal(value: int | str | None, name: str) -> str:
+    if isinstance(value, int):
+        return f"{value}L"
+    if value is None:
+        return f"CAST(NULL AS {'BIGINT' if name in (STAMP, COUNT) else 'STRING'})"
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _arrow_type(name: str) -> pa.DataType:
     return pa.int64() if name in (STAMP, COUNT) else pa.string()
 
 
-def _file_key(files: DataFrame, part: Sequence[Occurrence]) -> tuple[Column, Callable[[str], str]]:
-    """What tells the files apart: their names, or their paths where a name occurs twice.
+def _names_differ(part: Sequence[Occurrence]) -> bool:
+    """Delta Lake's writers give every file a name of its own; a converted table's files were named by others."""
+    return len({os.path.basename(one.path) for one in part}) == len(part)
 
-    Delta Lake's writers give every file a name of its own; a converted table's files were named by
-    others, per partition. `_metadata.file_path` is URL-encoded, but for the plus sign.
-    """
+
+def _file_key(part: Sequence[Occurrence]) -> Callable[[str], str]:
+    """What tells the files apart: their names, or their paths where a name occurs twice."""
+    return os.path.basename if _names_differ(part) else lambda path: f"file:{path}"
+
+
+def _file_of(files: DataFrame, part: Sequence[Occurrence]) -> Column:
+    """The same of a row's file. `_metadata.file_path` is URL-encoded, but for the plus sign."""
     metadata = files.metadataColumn("_metadata")
-    if len({os.path.basename(one.path) for one in part}) == len(part):
-        return metadata["file_name"], os.path.basename
-    encoded = F.replace(metadata["file_path"], F.lit("+"), F.lit("%2B"))
-    return F.url_decode(encoded), lambda path: f"file:{path}"
+    if _names_differ(part):
+        return metadata["file_name"]
+    return F.url_decode(F.replace(metadata["file_path"], F.lit("+"), F.lit("%2B")))
 
 
-def _refused(what: str) -> Column:
-    return F.raise_error(F.lit(f"rollview: {what} among the changes of a Delta Lake table"))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def _refused(what: str) -> str:
+    return f"RAISE_ERROR('rollview: {what} among the changes of a Delta Lake table')"

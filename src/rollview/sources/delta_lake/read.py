@@ -13,10 +13,10 @@ Times are positions here; relation.py turns CSNs into them. Words: docs/glossary
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from rollview.changes import COUNT, STAMP
@@ -24,7 +24,9 @@ from rollview.errors import ChangesLost, SchemaChanged
 from rollview.ledger.rows import BaseRelation, CapturedChange
 from rollview.sources.delta_lake import log
 from rollview.sources.delta_lake.direct import CHANGE_COUNTS, CHANGE_TYPE, occurrences, rows_of
+from rollview.sources.delta_lake.identity import check_registered
 from rollview.sources.delta_lake.missing import explain_missing
+from rollview.views.syntax import quoted
 
 __all__ = ["as_of", "at", "changes", "cheaper", "check_still_there", "explain_missing"]
 
@@ -63,11 +65,12 @@ def as_of(
     spark: SparkSession, relation: BaseRelation, version: int, columns: Sequence[str]
 ) -> DataFrame:
     """The table at exactly that version: the columns and `_rv_count`, which is 1 everywhere."""
+    check_registered(relation)
     reader = spark.read.format("delta").option("versionAsOf", version)
     rows = reader.load(_uri(relation.location))
     there = {name.lower() for name in rows.columns}
     chosen = [_cast(name, kind, name.lower() in there) for name, kind in _typed(relation, columns)]
-    return rows.select(*chosen, F.lit(1).cast("bigint").alias(COUNT))
+    return rows.selectExpr(*chosen, f"1L AS {COUNT}")
 
 
 def at(
@@ -107,7 +110,8 @@ def cheaper(later_rows: int, table_rows: int, feed: bool = False) -> Literal["pa
 
 
 def check_still_there(relation: BaseRelation, captured: Sequence[CapturedChange]) -> None:
-    """ChangesLost if a version that is read by the feed is no longer in the log (R3)."""
+    """ChangesLost if another table is there, or a version that the feed reads is gone from the log (R3)."""
+    check_registered(relation)
     wanted = {change.position for change in captured if change.files["way"] == "feed"}
     missing = sorted(wanted - set(log.versions(relation.location)) if wanted else ())
     if missing:
@@ -140,7 +144,9 @@ def _feed(
     rows = rows.where(F.col(COMMIT_VERSION).isin(list(stamps)))
     _check_in_feed(relation, rows.columns, typed)
     chosen = [_cast(name, kind, True) for name, kind in typed]
-    return rows.select(*chosen, _by_version(stamps).alias(STAMP), _by_kind().alias(COUNT))
+    stamp = f"ELEMENT_AT({_map(stamps)}, {COMMIT_VERSION}) AS {STAMP}"
+    count = f"ELEMENT_AT({_map(CHANGE_COUNTS)}, {CHANGE_TYPE}) AS {COUNT}"
+    return rows.selectExpr(*chosen, stamp, count)
 
 
 def _check_in_feed(
@@ -157,20 +163,15 @@ def _check_in_feed(
             )
 
 
-def _by_version(stamps: dict[int, int]) -> Column:
-    pairs = [F.lit(part).cast("bigint") for pair in stamps.items() for part in pair]
-    return F.element_at(F.create_map(*pairs), F.col(COMMIT_VERSION))
+def _map(pairs: Mapping[int, int] | Mapping[str, int]) -> str:
+    """A constant map to BIGINT, as SQL."""
+    keys = (f"{key}L" if isinstance(key, int) else f"'{key}'" for key in pairs)
+    return f"MAP({', '.join(f'{k}, {v}L' for k, v in zip(keys, pairs.values(), strict=True))})"
 
 
-def _by_kind() -> Column:
-    pairs = [part for kind, n in CHANGE_COUNTS.items() for part in (F.lit(kind), F.lit(n))]
-    return F.element_at(F.create_map(*pairs), F.col(CHANGE_TYPE)).cast("bigint")
-
-
-def _cast(name: str, kind: str, there: bool) -> Column:
+def _cast(name: str, kind: str, there: bool) -> str:
     """A column with the relation's type; NULL in versions from before it was added."""
-    column = F.col("`" + name.replace("`", "``") + "`") if there else F.lit(None)
-    return column.cast(kind).alias(name)
+    return f"CAST({quoted(name) if there else 'NULL'} AS {kind}) AS {quoted(name)}"
 
 
 def _typed(relation: BaseRelation, columns: Sequence[str]) -> list[tuple[str, str]]:
@@ -185,7 +186,7 @@ def _typed(relation: BaseRelation, columns: Sequence[str]) -> list[tuple[str, st
 
 
 def _schema(columns: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in columns)
+    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
 
 
 def _uri(location: str) -> str:

@@ -1,0 +1,192 @@
+"""The general Reduce as a tree: for any aggregate or window function, what it takes back and what it adds.
+
+M1  A key's bag is looked at after each stamp that touched the key, never inside one: these are its versions. The bag
+    is the memory (the source as of lo) with the changes up to that stamp.
+M2  What is made of a version is added at its stamp and taken back at the key's next one; it is computed once.
+M3  Before the first of them the block showed what it kept at lo. That is what is taken back, so that a value that
+    depends on the order in which it was computed goes as it came.
+M4  Without keys, aggregates make one row of every version, also of an empty bag.
+Spec: blocks_model.py, Reduce. Knows blocks and trees; neither engines nor storage. Words: docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from rollview.calculus.queries import (
+    bigint,
+    block_expression,
+    column,
+    every,
+    expression,
+    kept_keys,
+    named,
+    subquery,
+    table,
+    union_all,
+)
+from rollview.changes import COUNT, STAMP
+from rollview.views.blocks import BagReduce
+
+NEXT, FIRST, KEEP, SIGN = "_rv_next", "_rv_first", "_rv_keep", "_rv_sign"
+CHANGES, VERSIONS, BAGS, MADE = "_rv_changes", "_rv_versions", "_rv_bags", "_rv_made"
+
+
+def bag_changes(
+    block: BagReduce, changes: exp.Query, memory: exp.Query, kept: exp.Query
+) -> exp.Query:
+    """The changes of the block that the changes of its source make (M1 to M4).
+
+    `changes` and `memory` (the source as of lo) have the source's columns, stamp and count; `kept` is what the
+    block itself keeps as of lo, with counts.
+    """
+    names = [column(c.name) for c in kept_keys(block)]
+    moves = subquery(union_all([_added_and_taken(block), _taken_first(block, kept)]), "_rv_m")
+    query = (
+        exp.select(*names, named(exp.cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT), column(STAMP))
+        .from_(moves)
+        .group_by(*(n.copy() for n in names), column(STAMP))
+        .having(expression(f"SUM(`{COUNT}`) <> 0"))
+    )  # fmt: skip
+    parts = {
+        CHANGES: changes,
+        VERSIONS: _versions(block),
+        BAGS: _bags(block, memory),
+        MADE: _made_of_versions(block),
+    }
+    for name, part in parts.items():
+        query = query.with_(exp.to_identifier(name, quoted=True), as_=part, copy=False)
+    return query
+
+
+def made(block: BagReduce, rows: exp.Query, by: Sequence[str] = ()) -> exp.Select:
+    """What the block makes of rows, each standing for itself; apart for each value of the columns `by`."""
+    kept = [*(_apart(c.expr, by).as_(c.name, quoted=True) for c in block.columns),
+            *(column(c.name) for c in block.hidden), *(column(b) for b in by)]  # fmt: skip
+    source = subquery(rows, "_rv_b")
+    if block.grouped:
+        query = exp.select(*kept).from_(source)
+        groups = [column(k) for k in (*block.keys, *by)]
+        query = query.group_by(*groups) if groups else query
+        return query.having(block_expression(block.having)) if block.having else query
+    if block.having is None:
+        return exp.select(*kept).from_(source)
+    inner = exp.select(*kept, named(_apart(block.having, by), KEEP)).from_(source)
+    names = [column(c.name) for c in kept_keys(block)]
+    return (
+        exp.select(*names, *(column(b) for b in by))
+        .from_(subquery(inner, "_rv_q"))
+        .where(column(KEEP))
+    )
+
+
+def _apart(text: str, by: Sequence[str]) -> exp.Expr:
+    """The expression, its windows confined to rows of equal `by`."""
+    tree = exp.Paren(this=block_expression(text))
+    for window in list(tree.find_all(exp.Window)) if by else []:
+        partition = [*(column(b) for b in by), *window.args.get("partition_by", [])]
+        window.set("partition_by", partition)
+    found: exp.Expr = tree.this
+    return found.pop()
+
+
+def _same_key(block: BagReduce, left: str, right: str) -> exp.Expr:
+    return every(
+        exp.NullSafeEQ(this=column(k, left), expression=column(k, right)) for k in block.keys
+    )
+
+
+def _versions(block: BagReduce) -> exp.Select:
+    """Keys with the stamps that touched them, and the next stamp of the same key (M1)."""
+    keys = [column(k) for k in block.keys]
+    touched = exp.select(*keys, column(STAMP)).distinct().from_(table(CHANGES, "_rv_c"))
+    following = exp.Window(
+        this=expression(f"LEAD(`{STAMP}`)"),
+        partition_by=[k.copy() for k in keys],
+        order=exp.Order(expressions=[exp.Ordered(this=column(STAMP))]),
+    )
+    return exp.select(*(k.copy() for k in keys), column(STAMP), named(following, NEXT)).from_(
+        subquery(touched, "_rv_t"))  # fmt: skip
+
+
+def _bags(block: BagReduce, memory: exp.Query) -> exp.Select:
+    """Every version's bag: the source's columns, positive counts, stamp and next stamp (M1)."""
+    names = [c.name for c in block.source.columns]
+    old = exp.select(*(column(n, "_rv_o") for n in names), named(bigint(0), STAMP),
+                     column(COUNT, "_rv_o")).from_(subquery(memory, "_rv_o"))  # fmt: skip
+    if block.keys:
+        old = old.join(table(VERSIONS, "_rv_t"), on=_same_key(block, "_rv_o", "_rv_t"), join_type="SEMI")  # fmt: skip
+    newer = exp.select(*(column(n) for n in (*names, STAMP, COUNT))).from_(table(CHANGES, "_rv_c"))
+    reached = exp.LTE(this=column(STAMP, "_rv_r"), expression=column(STAMP, "_rv_v"))
+    groups = [*(column(n, "_rv_r") for n in names), column(STAMP, "_rv_v"), column(NEXT, "_rv_v")]
+    return (
+        exp.select(*groups, named(exp.cast(exp.Sum(this=column(COUNT, "_rv_r")), "BIGINT"), COUNT))
+        .from_(table(VERSIONS, "_rv_v"))
+        .join(subquery(union_all([old, newer]), "_rv_r"),
+              on=exp.and_(_same_key(block, "_rv_v", "_rv_r"), reached))
+        .group_by(*(g.copy() for g in groups))
+        .having(expression(f"SUM(`_rv_r`.`{COUNT}`) > 0"))
+    )  # fmt: skip
+
+
+def _repeated(block: BagReduce) -> exp.Select:
+    """The rows of the bags, each as often as it occurs where that matters."""
+    names = [*(c.name for c in block.source.columns), STAMP, NEXT]
+    rows = exp.select(*(column(n) for n in names)).from_(table(BAGS, "_rv_g"))
+    if not block.repeats:
+        return rows
+    copies = rows.select(named(expression(f"EXPLODE(SEQUENCE(1, `{COUNT}`))"), "_rv_copy"))
+    return exp.select(*(column(n) for n in names)).from_(subquery(copies, "_rv_x"))
+
+
+def _made_of_versions(block: BagReduce) -> exp.Query:
+    """What the block makes of every version, with its stamp and the next one."""
+    rows = made(block, _repeated(block), (STAMP, NEXT))
+    if block.keys or not block.grouped:
+        return rows
+    nothing = _repeated(block).where(exp.false())
+    empty = made(block, nothing)
+    versions = exp.select(column(STAMP, "_rv_v"), column(NEXT, "_rv_v")).from_(
+        table(VERSIONS, "_rv_v")
+    ).join(
+        table(BAGS, "_rv_a"), join_type="ANTI",
+        on=exp.EQ(this=column(STAMP, "_rv_v"), expression=column(STAMP, "_rv_a")))  # fmt: skip
+    alone = exp.select("*").from_(subquery(empty, "_rv_e")).join(
+        subquery(versions, "_rv_n"), join_type="CROSS")  # fmt: skip
+    return union_all([rows, alone])
+
+
+def _added_and_taken(block: BagReduce) -> exp.Select:
+    """What was made of a version: added at its stamp, taken back at the next one (M2)."""
+    signs = union_all([exp.select(named(bigint(1), SIGN)), exp.select(named(bigint(-1), SIGN))])
+    added = exp.GT(this=column(SIGN), expression=exp.Literal.number(0))
+    return (
+        exp.select(
+            *(column(c.name) for c in kept_keys(block)),
+            named(exp.Case().when(added, column(STAMP)).else_(column(NEXT)), STAMP),
+            named(column(SIGN), COUNT),
+        )
+        .from_(table(MADE, "_rv_w"))
+        .join(subquery(signs, "_rv_s"), join_type="CROSS")
+        .where(exp.or_(added.copy(), column(NEXT).is_(exp.null()).not_()))
+    )
+
+
+def _taken_first(block: BagReduce, kept: exp.Query) -> exp.Select:
+    """What the touched keys showed at lo, taken back at the first stamp that touched them (M3)."""
+    keys = [column(k) for k in block.keys]
+    first = exp.select(*keys, named(exp.Min(this=column(STAMP)), FIRST)).from_(
+        table(VERSIONS, "_rv_v"))  # fmt: skip
+    any_change = expression(f"COUNT(`{STAMP}`) > 0")  # without keys there is a row over nothing too
+    first = first.group_by(*(k.copy() for k in keys)).having(any_change)
+    return (
+        exp.select(
+            *(column(c.name, "_rv_k") for c in kept_keys(block)),
+            named(column(FIRST, "_rv_f"), STAMP),
+            named(exp.Neg(this=column(COUNT, "_rv_k")), COUNT),
+        )
+        .from_(subquery(kept, "_rv_k"))
+        .join(subquery(first, "_rv_f"), on=_same_key(block, "_rv_k", "_rv_f"))
+    )

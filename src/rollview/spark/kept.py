@@ -1,0 +1,107 @@
+"""Small source tables kept in memory between refreshes of one process.
+
+M1  A kept frame is its table exactly as of one time; any other time is it with the changes between put in or
+    taken back. A frame is never changed: what the ledger says decides whether it serves, each time anew.
+M2  Only small tables are kept, and few of them: KEEP_ROWS each, ALL_ROWS together; the longest unused goes first.
+M3  A query that fails lets every frame go, so that nothing that was lost behind one stays lost.
+A dimension table costs a refresh two Spark jobs (Delta Lake's log, the broadcast of its rows); kept, one.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from rollview.changes import COUNT, STAMP, Csn
+from rollview.ledger.store import BaseRelation, Ledger
+from rollview.sources.delta_lake.relation import DeltaLakeTable
+
+KEEP_ROWS = 500_000
+ALL_ROWS = 4_000_000
+PATCH_ROWS, PATCH_COMMITS = 10_000, 8
+"""Beyond this many changes between, keeping the newest version anew is cheaper than reading them again."""
+
+Key = tuple[str, Csn, tuple[tuple[str, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A table's columns and counts, exact as of `time`."""
+
+    time: Csn
+    rows: int
+    frame: DataFrame
+
+
+class Kept:
+    """The frames of one warehouse in one Spark session."""
+
+    def __init__(self) -> None:
+        self._frames: OrderedDict[Key, Frame] = OrderedDict()
+        self._lock = Lock()
+
+    def at(self, table: DeltaLakeTable, time: Csn, columns: Sequence[str]) -> DataFrame:
+        """The table as of `time`, from a kept frame if it is small enough to keep (M1, M2)."""
+        if table.row.rows > KEEP_ROWS or not columns:
+            return DeltaLakeTable.at(table, time, columns)
+        types = dict(table.columns_at(time))
+        key = (table.name, table.oldest, tuple((c, types.get(c, "")) for c in columns))
+        with self._lock:
+            kept = self._frames.get(key)
+            if kept is None or self._far(table, kept.time, time):
+                kept = self._keep(key, table, time, columns)
+            self._frames.move_to_end(key)
+        lo, hi = sorted((kept.time, time))
+        if not table.ledger.changed_rows(table.name, lo, hi):
+            # A plan of its own: Spark stops caching what a temporary view shows when the view is dropped.
+            return kept.frame.where(F.lit(True))
+        patch = table.changes(lo, hi, columns).drop(STAMP)
+        if time < kept.time:
+            patch = patch.withColumn(COUNT, -F.col(COUNT))
+        return kept.frame.unionAll(patch)
+
+    def clear(self) -> None:
+        """Let every frame go, and its memory (M3)."""
+        with self._lock:
+            frames = [kept.frame for kept in self._frames.values()]
+            self._frames.clear()
+        with suppress(Py4JError, OSError):  # a session that died took its memory with it
+            for frame in frames:
+                frame.unpersist()
+
+    def _far(self, table: DeltaLakeTable, one: Csn, other: Csn) -> bool:
+        lo, hi = sorted((one, other))
+        between = table.ledger.changes_of(table.name, lo, hi)
+        rows = sum(c.inserted + c.deleted for c in between)
+        return len(between) > PATCH_COMMITS or rows > PATCH_ROWS
+
+    def _keep(self, key: Key, table: DeltaLakeTable, time: Csn, columns: Sequence[str]) -> Frame:
+        old = self._frames.pop(key, None)
+        if old is not None:
+            old.frame.unpersist()
+        while (
+            self._frames and sum(f.rows for f in self._frames.values()) + table.row.rows > ALL_ROWS
+        ):
+            self._frames.popitem(last=False)[1].frame.unpersist()
+        frame = DeltaLakeTable.at(table, time, columns).coalesce(1).persist()
+        self._frames[key] = Frame(time, table.row.rows, frame)
+        return self._frames[key]
+
+
+class KeptTable(DeltaLakeTable):
+    """A Delta Lake table that is read through kept frames."""
+
+    def __init__(self, spark: SparkSession, ledger: Ledger, row: BaseRelation, kept: Kept) -> None:
+        super().__init__(spark, ledger, row)
+        self.kept = kept
+
+    def at(self, time: Csn, columns: Sequence[str]) -> DataFrame:
+        """The table as of `time`."""
+        return self.kept.at(self, time, columns)

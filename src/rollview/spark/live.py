@@ -1,0 +1,129 @@
+"""A live PostgreSQL table: asked now, and patched with captured changes to any captured time.
+
+Its log is what capture writes; it has no copy. A read of the whole table holds a moment of the server until the rows
+are here, and no longer: they are kept by Spark, so that nothing is asked twice and no later moment can slip in.
+Reads of a few rows, by join keys: probes.py. How a moment is patched: sources/postgresql/live.py.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from rollview.calculus.rolled import FOLDED, LOG, Window, visible
+from rollview.changes import COUNT, STAMP, Csn
+from rollview.errors import TimeNotReached
+from rollview.sources.postgresql.live import Query, Reading, narrowed, reading
+from rollview.sources.postgresql.load import Moment, Part, parts_of, rows_at
+from rollview.spark.evaluate import bound, counted
+from rollview.spark.replica import Replica
+from rollview.spark.rolled import empty_rows, quoted
+from rollview.views.blocks import Column, Join, Union
+
+SMALL_PAGES = 512
+"""Pages of a table that is read through the driver: no job for a few thousand rows."""
+READS = "tables/reads"
+"""Where executors put what they read, below the warehouse."""
+
+
+class LiveTable(Replica):
+    """A table of a live database; positions are places in its WAL."""
+
+    def changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> DataFrame:
+        """What changed in (lo, hi], from the log."""
+        self._check(lo)
+        self._check(hi)
+        stamp = F.col(STAMP)
+        rows = self.log(self.ledger.steps(self.name, lo, hi), 1)
+        return rows.where((stamp > lo) & (stamp <= hi)).select(*map(quoted, columns), STAMP, COUNT)
+
+    def at(self, time: Csn, columns: Sequence[str]) -> DataFrame:
+        """The table as of `time`, as a signed bag."""
+        shown, patch = self._read(time, columns)
+        return counted(shown).unionByName(patch)
+
+    def exact(self, time: Csn, columns: Sequence[str]) -> DataFrame:
+        """The table as of `time` as plain rows."""
+        shown, patch = self._read(time, columns)
+        kinds = dict(self.relation.columns)
+        block = Union((Join((), None, tuple(Column(c, quoted(c), kinds[c]) for c in columns)),))
+        span = Window(((None, Csn(0), Csn(1), 1),))
+        stamped = patch.withColumn(STAMP, F.lit(1).cast("bigint"))
+        prefix = f"_rv_{uuid.uuid4().hex[:12]}"
+        tree = visible(block, span, any_taken=True).transform(_renamed(prefix))
+        return bound(self.spark, tree, {prefix + FOLDED: shown, prefix + LOG: stamped})
+
+    def table(self, time: Csn) -> DataFrame:
+        """All columns as of `time`."""
+        return self.exact(time, [name for name, _ in self.relation.columns])
+
+    def _check(self, time: Csn) -> None:
+        if not self.relation.base_csn <= time <= self.mark:
+            raise TimeNotReached(
+                f'table "{self.name}" cannot be read at {time}',
+                f"readable times: {self.relation.base_csn} to {self.mark}",
+                "name a time in that range",
+            )
+
+    def _read(self, time: Csn, columns: Sequence[str]) -> tuple[DataFrame, DataFrame]:
+        """What a moment shows, as plain rows, and what leads from there to `time`."""
+        self._check(time)
+        with reading(self.ledger, self.warehouse, self.relation.source, [self.name]) as now:
+            parts = parts_of(now.connection, now.table(self.name))
+            small = len(parts) == 1 and now.pages(self.name) <= SMALL_PAGES
+            shown = (
+                self._fetched(now, columns) if small else self._by_executors(now, columns, parts)
+            )
+            patch = now.patch(self.name, time).select([*columns, COUNT])
+        return shown, frame(self.spark, patch, self._schema(columns, COUNT))
+
+    def _fetched(self, now: Reading, columns: Sequence[str]) -> DataFrame:
+        (rows,) = now.fetched([Query(self.name, tuple(columns))])
+        return frame(self.spark, rows.drop_columns([COUNT]), self._schema(columns))
+
+    def _by_executors(
+        self, now: Reading, columns: Sequence[str], parts: Sequence[Part]
+    ) -> DataFrame:
+        """All parts by executors, each at this moment; kept by Spark when this returns."""
+        folder = self.warehouse / READS / uuid.uuid4().hex
+        table = narrowed(now.table(self.name), columns)
+        moment = Moment(now.moment.exported, now.moment.text)
+        try:
+            rows = rows_at(
+                self.spark, now.pinned.where, self.relation.source, table, parts, moment, folder
+            )
+            return rows.localCheckpoint()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _schema(self, columns: Sequence[str], *more: str) -> str:
+        kinds = dict(self.relation.columns)
+        named = [f"{quoted(c)} {kinds[c]}" for c in columns]
+        return ", ".join([*named, *(f"{name} bigint" for name in more)])
+
+
+def _renamed(prefix: str):  # type: ignore[no-untyped-def] # sqlglot's own callback
+    """Leaves under names of their own."""
+    from sqlglot import exp
+
+    def rename(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Table) and node.name in (FOLDED, LOG):
+            node.set("this", exp.to_identifier(prefix + node.name, quoted=True))
+        return node
+
+    return rename
+
+
+def frame(spark: SparkSession, rows: pa.Table, schema: str) -> DataFrame:
+    """Rows that are here already as a DataFrame; no job."""
+    fields = StructType.fromDDL(schema)
+    assert isinstance(fields, StructType), "a list of columns is a struct"
+    if not rows.num_rows:
+        return empty_rows(spark, schema)
+    return spark.createDataFrame(rows, fields)

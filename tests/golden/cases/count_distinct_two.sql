@@ -1,0 +1,25 @@
+-- two of them, beside COUNT
+-- construct: COUNT(DISTINCT), SUM(DISTINCT)
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT region, COUNT(DISTINCT cust) AS c, COUNT(DISTINCT amount) AS a, COUNT(*) AS n
+FROM lake.sales
+GROUP BY region
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--   6  + lake.sales (1, 1, 10, 'n')
+-- blocks
+--   v: bags by region, groups
+--     + changes of lake.sales in (1, 2]
+-- rows
+--   1: ('n', 1, 2, 3) ('s', 1, 1, 1) (NULL, 1, 0, 1)
+--   2: ('e', 1, 1, 1) ('n', 1, 2, 2) ('s', 2, 2, 2) (NULL, 1, 0, 1)
+--   3: ('e', 1, 1, 1) ('n', 1, 2, 2) ('s', 2, 2, 2) (NULL, 1, 0, 1)
+--   4: ('e', 1, 1, 1) ('n', 1, 2, 2) ('s', 2, 2, 2) (NULL, 1, 0, 1)
+--   5: ('e', 1, 1, 1) ('n', 0, 1, 1) ('s', 1, 1, 1)
+--   6: ('e', 1, 1, 1) ('n', 1, 2, 2) ('s', 1, 1, 1)

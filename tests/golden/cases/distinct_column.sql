@@ -1,0 +1,23 @@
+-- of one column
+-- construct: DISTINCT
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT DISTINCT region FROM lake.sales
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--   6  + lake.sales (1, 1, 10, 'n')
+-- blocks
+--   v: reduce by region
+--     + changes of lake.sales in (1, 2]
+-- rows
+--   1: ('n') ('s') (NULL)
+--   2: ('e') ('n') ('s') (NULL)
+--   3: ('e') ('n') ('s') (NULL)
+--   4: ('e') ('n') ('s') (NULL)
+--   5: ('e') ('n') ('s')
+--   6: ('e') ('n') ('s')

@@ -1,0 +1,21 @@
+-- EXPLODE in SELECT
+-- construct: EXPLODE, LATERAL VIEW
+-- table lake.basket (id INT, items ARRAY<INT>)
+
+SELECT id, EXPLODE(items) AS item FROM lake.basket
+
+-- commits
+--   1  + lake.basket (1, [1, 2]) (2, [2, 2, NULL]) (3, [])
+--   2  + lake.basket (4, NULL)  - lake.basket (1, [1, 2])
+--   3  - lake.basket (2, [2, 2, NULL])  + lake.basket (2, [2])
+--   4  - lake.basket (3, [])  + lake.basket (3, [])
+--   5  - lake.basket (2, [2]) (3, []) (4, NULL)
+-- blocks
+--   v: select
+--     + changes of lake.basket in (1, 2]
+-- rows
+--   1: (1, 1) (1, 2) (2, 2) x2 (2, NULL)
+--   2: (2, 2) x2 (2, NULL)
+--   3: (2, 2)
+--   4: (2, 2)
+--   5: nothing

@@ -1,0 +1,23 @@
+-- keys that are not shown
+-- construct: COUNT, SUM, AVG
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT COUNT(*) AS n FROM lake.sales GROUP BY region
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--   6  + lake.sales (1, 1, 10, 'n')
+-- blocks
+--   v: reduce by _rv_k0
+--     + changes of lake.sales in (1, 2]
+-- rows
+--   1: (1) x2 (3)
+--   2: (1) x2 (2) x2
+--   3: (1) x2 (2) x2
+--   4: (1) x2 (2) x2
+--   5: (1) x3
+--   6: (1) x2 (2)

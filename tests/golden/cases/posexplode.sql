@@ -1,0 +1,21 @@
+-- POSEXPLODE
+-- construct: EXPLODE, LATERAL VIEW
+-- table lake.basket (id INT, items ARRAY<INT>)
+
+SELECT id, pos, item FROM lake.basket LATERAL VIEW POSEXPLODE(items) t AS pos, item
+
+-- commits
+--   1  + lake.basket (1, [1, 2]) (2, [2, 2, NULL]) (3, [])
+--   2  + lake.basket (4, NULL)  - lake.basket (1, [1, 2])
+--   3  - lake.basket (2, [2, 2, NULL])  + lake.basket (2, [2])
+--   4  - lake.basket (3, [])  + lake.basket (3, [])
+--   5  - lake.basket (2, [2]) (3, []) (4, NULL)
+-- blocks
+--   v: select
+--     + changes of lake.basket in (1, 2]
+-- rows
+--   1: (1, 0, 1) (1, 1, 2) (2, 0, 2) (2, 1, 2) (2, 2, NULL)
+--   2: (2, 0, 2) (2, 1, 2) (2, 2, NULL)
+--   3: (2, 0, 2)
+--   4: (2, 0, 2)
+--   5: nothing

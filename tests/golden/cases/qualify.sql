@@ -1,0 +1,25 @@
+-- QUALIFY
+-- construct: Windowed aggregates
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT id, region
+FROM lake.sales
+QUALIFY RANK() OVER (PARTITION BY region ORDER BY amount DESC) = 1
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--   6  + lake.sales (1, 1, 10, 'n')
+-- blocks
+--   v: bags by region, windows
+--     + changes of lake.sales in (1, 2]
+-- rows
+--   1: (1, 'n') x2 (2, 's') (4, NULL)
+--   2: (1, 'n') (2, 's') (4, NULL) (6, 'e')
+--   3: (1, 'n') (2, 's') (4, NULL) (6, 'e')
+--   4: (1, 'n') (2, 's') (4, NULL) (6, 'e')
+--   5: (3, 'n') (5, 's') (6, 'e')
+--   6: (1, 'n') (5, 's') (6, 'e')

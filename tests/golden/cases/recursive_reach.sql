@@ -1,0 +1,15 @@
+-- what is reached from one
+-- construct: WITH RECURSIVE
+-- table lake.link (a INT, b INT)
+
+WITH RECURSIVE r(x) AS (SELECT b FROM lake.link WHERE a = 1 UNION SELECT l.b FROM r JOIN lake.link l ON r.x = l.a)
+SELECT x
+FROM r
+
+-- commits
+--   1  + lake.link (1, 2) (2, 3) (5, 6)
+--   2  + lake.link (3, 4) (3, 4)
+--   3  + lake.link (4, 2)
+--   4  - lake.link (2, 3)
+--   5  - lake.link (3, 4)  + lake.link (2, 3) (NULL, 1)
+--   6  - lake.link (3, 4) (5, 6)

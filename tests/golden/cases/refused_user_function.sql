@@ -1,0 +1,11 @@
+-- a function that is not Spark's own
+-- construct: Refused
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT MY_UDF(id) AS u FROM lake.sales
+
+-- refused
+--   function MY_UDF at line 1
+--   SELECT MY_UDF(id) AS u FROM lake.sales
+--          ^^^^^^^^^^
+--   hint: only Spark's built-in deterministic functions can be called

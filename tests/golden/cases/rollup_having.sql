@@ -1,0 +1,28 @@
+-- HAVING over ROLLUP
+-- construct: GROUPING SETS, ROLLUP, CUBE
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT region, COUNT(*) AS n FROM lake.sales GROUP BY ROLLUP (region) HAVING COUNT(*) > 1
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--   6  + lake.sales (1, 1, 10, 'n')
+-- blocks
+--   v#0: reduce by k0
+--     + changes of lake.sales in (1, 2]
+--   v#1: reduce
+--     + changes of lake.sales in (1, 2]
+--   v: union
+--     + changes of v#0 in (1, 2]
+--     + changes of v#1 in (1, 2]
+-- rows
+--   1: ('n', 3) (NULL, 5)
+--   2: ('n', 2) ('s', 2) (NULL, 6)
+--   3: ('n', 2) ('s', 2) (NULL, 6)
+--   4: ('n', 2) ('s', 2) (NULL, 6)
+--   5: (NULL, 3)
+--   6: ('n', 2) (NULL, 4)

@@ -1,0 +1,31 @@
+-- MIN over ROLLUP
+-- construct: GROUPING SETS, ROLLUP, CUBE
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT region, cust, MIN(amount) AS lo FROM lake.sales GROUP BY ROLLUP (region, cust)
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--   6  + lake.sales (1, 1, 10, 'n')
+-- blocks
+--   v#0: bags by k0, k1, groups
+--     + changes of lake.sales in (1, 2]
+--   v#1: bags by k0, groups
+--     + changes of lake.sales in (1, 2]
+--   v#2: bags, groups
+--     + changes of lake.sales in (1, 2]
+--   v: union
+--     + changes of v#0 in (1, 2]
+--     + changes of v#1 in (1, 2]
+--     + changes of v#2 in (1, 2]
+-- rows
+--   1: ('n', 1, 10) ('n', NULL, 5) x2 ('s', 2, 20) ('s', NULL, 20) (NULL, 1, NULL) (NULL, NULL, 5) (NULL, NULL, NULL)
+--   2: ('e', 4, 20) ('e', NULL, 20) ('n', 1, 10) ('n', NULL, 5) x2 ('s', 2, 20) ('s', 3, 7) ('s', NULL, 7) (NULL, 1, NULL) (NULL, NULL, 5) (NULL, NULL, NULL)
+--   3: ('e', 4, 20) ('e', NULL, 20) ('n', 1, 10) ('n', NULL, 5) x2 ('s', 1, 20) ('s', 3, 7) ('s', NULL, 7) (NULL, 1, NULL) (NULL, NULL, 5) (NULL, NULL, NULL)
+--   4: ('e', 4, 20) ('e', NULL, 20) ('n', 1, 10) ('n', NULL, 5) x2 ('s', 1, 20) ('s', 3, 7) ('s', NULL, 7) (NULL, 1, NULL) (NULL, NULL, 5) (NULL, NULL, NULL)
+--   5: ('e', 4, 20) ('e', NULL, 20) ('n', NULL, 5) x2 ('s', 3, 7) ('s', NULL, 7) (NULL, NULL, 5)
+--   6: ('e', 4, 20) ('e', NULL, 20) ('n', 1, 10) ('n', NULL, 5) x2 ('s', 3, 7) ('s', NULL, 7) (NULL, NULL, 5)

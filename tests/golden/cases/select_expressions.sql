@@ -1,0 +1,24 @@
+-- arithmetic and CASE
+-- construct: SELECT, WHERE
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT id, amount * 2 - cust AS x, CASE WHEN amount > 9 THEN 'big' WHEN amount IS NULL THEN 'none' ELSE 'small' END AS size
+FROM lake.sales
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--   6  + lake.sales (1, 1, 10, 'n')
+-- blocks
+--   v: select
+--     + changes of lake.sales in (1, 2]
+-- rows
+--   1: (1, 19, 'big') x2 (2, 38, 'big') (3, NULL, 'small') (4, NULL, 'none')
+--   2: (1, 19, 'big') (2, 38, 'big') (3, NULL, 'small') (4, NULL, 'none') (5, 11, 'small') (6, 36, 'big')
+--   3: (1, 19, 'big') (2, 39, 'big') (3, NULL, 'small') (4, NULL, 'none') (5, 11, 'small') (6, 36, 'big')
+--   4: (1, 19, 'big') (2, 39, 'big') (3, NULL, 'small') (4, NULL, 'none') (5, 11, 'small') (6, 36, 'big')
+--   5: (3, NULL, 'small') (5, 11, 'small') (6, 36, 'big')
+--   6: (1, 19, 'big') (3, NULL, 'small') (5, 11, 'small') (6, 36, 'big')

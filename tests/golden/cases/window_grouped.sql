@@ -1,0 +1,27 @@
+-- an aggregate over it
+-- construct: Windowed aggregates
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT r, COUNT(*) AS n
+FROM (SELECT RANK() OVER (PARTITION BY region ORDER BY amount) AS r FROM lake.sales) q
+GROUP BY r
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--   6  + lake.sales (1, 1, 10, 'n')
+-- blocks
+--   v#0: bags by _rv_a1, windows
+--     + changes of lake.sales in (1, 2]
+--   v: reduce by r
+--     + changes of v#0 in (1, 2]
+-- rows
+--   1: (1, 3) (2, 2)
+--   2: (1, 4) (2, 2)
+--   3: (1, 4) (2, 2)
+--   4: (1, 4) (2, 2)
+--   5: (1, 3)
+--   6: (1, 3) (2, 1)

@@ -1,0 +1,24 @@
+-- a share of a total
+-- construct: Windowed aggregates
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+
+SELECT id, region, amount * 100 - SUM(amount) OVER (PARTITION BY region) AS d
+FROM lake.sales
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--   6  + lake.sales (1, 1, 10, 'n')
+-- blocks
+--   v: bags by region, windows
+--     + changes of lake.sales in (1, 2]
+-- rows
+--   1: (1, 'n', 975) x2 (2, 's', 1980) (3, 'n', 475) (4, NULL, NULL)
+--   2: (1, 'n', 985) (2, 's', 1973) (3, 'n', 485) (4, NULL, NULL) (5, 's', 673) (6, 'e', 1980)
+--   3: (1, 'n', 985) (2, 's', 1973) (3, 'n', 485) (4, NULL, NULL) (5, 's', 673) (6, 'e', 1980)
+--   4: (1, 'n', 985) (2, 's', 1973) (3, 'n', 485) (4, NULL, NULL) (5, 's', 673) (6, 'e', 1980)
+--   5: (3, 'n', 495) (5, 's', 693) (6, 'e', 1980)
+--   6: (1, 'n', 985) (3, 'n', 485) (5, 's', 693) (6, 'e', 1980)

@@ -1,0 +1,37 @@
+-- one reads another
+-- construct: WITH
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+-- table lake.customer (cust INT, name STRING, region STRING)
+
+WITH a AS (SELECT cust, SUM(amount) AS s FROM lake.sales GROUP BY cust), b AS (SELECT c.name, a.s FROM a JOIN lake.customer c ON a.cust = c.cust)
+SELECT name, s
+FROM b
+WHERE s > 6
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--      + lake.customer (1, 'ann', 'n') (2, 'bob', 's') (2, 'bea', 's')
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--      - lake.customer (2, 'bob', 's')  + lake.customer (NULL, 'nil', 'n')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--      + lake.customer (3, 'cid', NULL) (3, 'cid', NULL)
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.customer (1, 'ann', 'n')  + lake.customer (1, 'amy', 'n')
+--   6  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--      - lake.customer (3, 'cid', NULL)
+--   7  + lake.sales (1, 1, 10, 'n')
+--      - lake.customer (1, 'amy', 'n') (2, 'bea', 's') (3, 'cid', NULL) (NULL, 'nil', 'n')
+-- blocks
+--   v#0: reduce by cust, 2 sums
+--     + changes of lake.sales in (1, 2]
+--   v: join
+--     + changes of v#0 in (1, 2] x lake.customer as of 1
+--     + v#0 as of 2, stamps kept since 1 x changes of lake.customer in (1, 2]
+-- rows
+--   1: ('ann', 20) ('bea', 20) ('bob', 20)
+--   2: ('ann', 10) ('bea', 20)
+--   3: ('ann', 30) ('cid', 7) x2
+--   4: ('ann', 30) ('cid', 7) x2
+--   5: ('amy', 30) ('cid', 7) x2
+--   6: ('cid', 7)
+--   7: nothing

@@ -1,0 +1,91 @@
+"""Random views through random histories: each refreshed at least six times, to random times (random_views.py).
+
+`make test` runs some; `make test-all` runs 20,000, from ROLLVIEW_SEED on (4,000 times ROLLVIEW_EXAMPLES), on all cores.
+A failure names the seed, the view and the smallest history that fails; it is kept as a golden case.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from random import Random
+
+import pytest
+from golden.case import Transaction, shown_transaction
+from golden.history import history, smallest
+from golden.play import Play, defined, played
+from golden.random_views import FEATURES, POOLS, TABLES, Generator, accepted
+
+from rollview.errors import ViewRefused
+
+SOME, MANY, CHUNK = 12, 4_000, 100
+NOT_YET: frozenset[str] = frozenset()
+"""Features that are not maintained yet; those that are, are generated."""
+
+
+def checked(seed: int, features: frozenset[str]) -> str:
+    """What became of the view of a seed: "maintained", "refused", or what is wrong with it."""
+    pick = Random(seed)
+    sql = Generator(pick, features).view()
+    try:
+        definitions = defined(TABLES, [("v", sql)])
+    except ViewRefused:
+        return "refused"
+    commits = history(pick, TABLES, 8, POOLS, most=5)
+
+    def failure(some: list[Transaction]) -> str:
+        with Play(TABLES, [("v", sql)], definitions) as play:
+            try:
+                played(play, some, seed)
+            except Exception as error:  # noqa: BLE001 (a query that cannot run is a failure too)
+                return f"{type(error).__name__}: {error}"
+        return ""
+
+    if not failure(commits):
+        return "maintained"
+    commits = smallest(commits, lambda some: bool(failure(some)))
+    lines = [line for n, t in enumerate(commits, 1) for line in shown_transaction(n, t)]
+    return "\n".join([f"seed {seed}: {failure(commits)}", sql, *lines])
+
+
+def some_checked(first: int, last: int) -> Counter[str]:
+    """How often each thing became of the seeds from first to last, both included."""
+    features = accepted()
+    return Counter(checked(seed, features) for seed in range(first, last + 1))
+
+
+def hold(found: Counter[str]) -> None:
+    """Most are maintained, and none is wrong."""
+    wrong = [what for what in found if what not in ("maintained", "refused")]
+    assert not wrong, "\n\n".join(wrong)
+    assert found["refused"] <= found["maintained"] / 5, found
+
+
+def test_what_is_generated_grows_with_the_product() -> None:
+    assert accepted() == set(FEATURES) - NOT_YET, "change NOT_YET"
+
+
+def test_some_random_views() -> None:
+    hold(some_checked(1, SOME))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(6 * 3600)
+def test_many_random_views(capsys: pytest.CaptureFixture[str]) -> None:
+    first = int(os.environ.get("ROLLVIEW_SEED", "1"))
+    count = MANY * int(os.environ.get("ROLLVIEW_EXAMPLES", "1"))
+    chunks = [(n, min(n + CHUNK, first + count) - 1) for n in range(first, first + count, CHUNK)]
+    found: Counter[str] = Counter()
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
+        for (lo, hi), part in zip(
+            chunks, pool.map(some_checked, *zip(*chunks, strict=True)), strict=True
+        ):
+            found += part
+            with capsys.disabled():
+                sys.stdout.write(f"seeds {lo} to {hi}: {found['maintained']} maintained so far\n")
+                sys.stdout.flush()
+    hold(found)
+    assert found["maintained"] >= 0.9 * count

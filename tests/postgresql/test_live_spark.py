@@ -1,0 +1,181 @@
+"""Views over live tables on Spark: mixed with a lake, over two databases, beside writers; held to plain recomputes."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from rollview.warehouse import Warehouse
+
+pytest_plugins = ["servers"]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+TABLES = {
+    "orders": "id int, customer int, amount numeric(9,2)",
+    "customer": "id int, region text, name text",
+}
+JOINED = """CREATE MATERIALIZED VIEW joined AS
+SELECT o.id, c.name, r.label FROM {a}.orders o JOIN {b}.customer c ON o.customer = c.id
+JOIN lake.region r ON c.region = r.code"""
+TOTALS = """CREATE MATERIALIZED VIEW totals AS
+SELECT r.label, count(*) AS n, sum(o.amount) AS total FROM {a}.orders o JOIN {b}.customer c
+ON o.customer = c.id JOIN lake.region r ON c.region = r.code GROUP BY r.label"""
+
+
+class Server:
+    """One database with both tables, and somebody who writes to it."""
+
+    def __init__(self, url: str, seed: int) -> None:
+        self.url, self.choose = url, random.Random(seed)
+        self.connection = psycopg.connect(url, autocommit=True)
+        for name, columns in TABLES.items():
+            self.connection.execute(f"CREATE TABLE {name} ({columns})")
+            self.connection.execute(f"ALTER TABLE {name} REPLICA IDENTITY FULL")
+            self.connection.execute(f"CREATE INDEX ON {name} (id)")
+
+    def transact(self, connection: psycopg.Connection | None = None) -> None:
+        choose = self.choose
+        with (connection or self.connection).transaction():
+            for _ in range(choose.randint(1, 4)):
+                key, customer = choose.randint(1, 40), choose.choice([*range(1, 12), "NULL"])
+                (connection or self.connection).execute(choose.choice([
+                    f"INSERT INTO orders VALUES ({key}, {customer}, {choose.randint(1, 99)}.25)",
+                    f"INSERT INTO orders VALUES ({key}, {customer}, {choose.randint(1, 99)}.25)",
+                    f"INSERT INTO customer VALUES ({choose.randint(1, 11)}, '{choose.choice('xyz')}', 'n{key}')",
+                    f"UPDATE orders SET amount = amount + 1 WHERE id = {key}",
+                    f"UPDATE customer SET region = '{choose.choice('xyz')}' WHERE id = {choose.randint(1, 11)}",
+                    f"DELETE FROM orders WHERE id = {key}",
+                    f"DELETE FROM customer WHERE id = {choose.randint(1, 11)}",
+                ]))  # fmt: skip
+
+    def rows(self, table: str) -> list[tuple]:
+        return self.connection.execute(f"SELECT * FROM {table}").fetchall()
+
+
+def lake(spark, folder: Path) -> dict[str, str]:
+    labels = {"x": "ex", "y": "why"}
+    rows = spark.createDataFrame(list(labels.items()), "code string, label string")
+    rows.write.format("delta").option("delta.enableChangeDataFeed", "true").save(
+        str(folder / "region")
+    )
+    return labels
+
+
+def expected(orders, customers, labels) -> tuple[Counter, dict]:
+    """Both views by plain Python."""
+    joined, totals = Counter(), {}
+    for id, customer, amount in orders:
+        for key, region, name in customers:
+            if customer is not None and customer == key and region in labels:
+                joined[id, name, labels[region]] += 1
+                n, total = totals.get(labels[region], (0, Decimal(0)))
+                totals[labels[region]] = n + 1, total + amount
+    return joined, totals
+
+
+def shown(wh: Warehouse) -> tuple[Counter, dict]:
+    joined = Counter(tuple(r) for r in wh.table("joined").collect())
+    return joined, {r.label: (r.n, r.total) for r in wh.table("totals").collect()}
+
+
+def test_a_view_over_two_databases_and_a_lake(database, spark, tmp_path: Path) -> None:
+    one, two = Server(database(), 1), Server(database(), 2)
+    labels = lake(spark, tmp_path / "lake")
+    for server in (one, two):
+        for _ in range(40):
+            server.transact()
+    with Warehouse(tmp_path / "wh", spark) as wh:
+        wh.add_source("lake", delta=tmp_path / "lake")
+        wh.add_source("a", postgres=one.url, tables=list(TABLES), mode="live")
+        wh.add_source("b", postgres=two.url, tables=list(TABLES), mode="live")
+        wh.sql(JOINED.format(a="a", b="b"))
+        wh.sql(TOTALS.format(a="a", b="b"))
+        assert shown(wh) == expected(one.rows("orders"), two.rows("customer"), labels)
+        for number in range(5):
+            for server in (one, two) if number % 2 else (two,):
+                server.transact()
+            if number == 3:
+                more = spark.createDataFrame([("z", "zed")], "code string, label string")
+                more.write.format("delta").mode("append").save(str(tmp_path / "lake" / "region"))
+                labels["z"] = "zed"
+            wh.capture()
+            wanted = expected(one.rows("orders"), two.rows("customer"), labels)
+            for server in (one, two):
+                server.transact()  # later than what was captured, and seen by every question
+            explanation = wh.explain("joined")
+            to = wh.ledger.newest_csn()
+            wh.refresh(["joined", "totals"], to=to)
+            assert shown(wh) == wanted, number
+            trips = [s.round_trips for s in explanation.steps]
+            assert all(n <= 1 for each in trips for n in each.values())
+        assert wh.verify("joined").ok and wh.verify("totals").ok
+
+
+def test_views_beside_writers(database, spark, tmp_path: Path) -> None:
+    one, two = Server(database(), 3), Server(database(), 4)
+    lake(spark, tmp_path / "lake")
+    stop = threading.Event()
+
+    def write(server: Server) -> None:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            while not stop.is_set():
+                server.transact(connection)
+                stop.wait(0.01)
+
+    with Warehouse(tmp_path / "wh", spark) as wh:
+        wh.add_source("lake", delta=tmp_path / "lake")
+        wh.add_source("a", postgres=one.url, tables=list(TABLES), mode="live")
+        wh.add_source("b", postgres=two.url, tables=list(TABLES), mode="live")
+        writers = [threading.Thread(target=write, args=[s]) for s in (one, two)]
+        for writer in writers:
+            writer.start()
+        try:
+            wh.sql(JOINED.format(a="a", b="b"))
+            wh.sql(TOTALS.format(a="a", b="b"))
+            for _ in range(4):
+                report = wh.refresh(["joined", "totals"])
+                assert report
+                for view in ("joined", "totals"):
+                    found = wh.verify(view)
+                    assert found.ok, found
+        finally:
+            stop.set()
+            for writer in writers:
+                writer.join(30)
+        assert wh.ledger.newest_csn() > 20
+        wh.refresh(["joined", "totals"])
+        assert (
+            shown(wh)[0]
+            == expected(one.rows("orders"), two.rows("customer"), {"x": "ex", "y": "why"})[0]
+        )
+
+
+def test_a_table_that_is_read_by_executors(database, spark, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("rollview.spark.live.SMALL_PAGES", 0)
+    one = Server(database(), 5)
+    labels = lake(spark, tmp_path / "lake")
+    for _ in range(60):
+        one.transact()
+    with Warehouse(tmp_path / "wh", spark) as wh:
+        wh.add_source("lake", delta=tmp_path / "lake")
+        wh.add_source("a", postgres=one.url, tables=list(TABLES), mode="live")
+        one.transact()
+        wh.capture()
+        wanted = expected(one.rows("orders"), one.rows("customer"), labels)
+        one.transact()
+        wh.sql(JOINED.format(a="a", b="a"))
+        wh.sql(TOTALS.format(a="a", b="a"))
+        wh.refresh(["joined", "totals"])
+        one.transact()
+        now = expected(one.rows("orders"), one.rows("customer"), labels)
+        wh.refresh(["joined", "totals"])
+        assert shown(wh) == now
+        assert wanted != now
+        assert wh.verify("joined").ok
+        assert not list((tmp_path / "wh" / "tables" / "reads").glob("*"))

@@ -1,0 +1,50 @@
+"""The Spark session of the tests: rollview's own, small, and quick to warm up.
+
+`make test` lets Spark interpret its plans: compiling them takes most of the time of so many small queries.
+`make test-all` sets ROLLVIEW_COMPILED, and Spark compiles them, as it does for users.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+def small_session(folder: Path) -> SparkSession:
+    """One for the whole run; it goes with the process."""
+    from rollview.spark.session import make_session
+
+    settings = {
+        "spark.driver.memory": "2g",
+        # A short run does not live to see the gain from the second compiler.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # VACUUM and RESTORE start as many tasks; the default is 10,000.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+        "spark.sql.warehouse.dir": str(folder),
+        **({} if "ROLLVIEW_COMPILED" in os.environ else INTERPRETED),
+    }
+    return make_session(settings, master="local[2]")
+
+
+@contextmanager
+def interpreted(spark: SparkSession) -> Iterator[None]:
+    """Queries that start inside are not compiled: for a few rows that takes longer than to run them."""
+    before = {key: spark.conf.get(key) for key in INTERPRETED}
+    try:
+        for key, value in INTERPRETED.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            spark.conf.set(key, old)
