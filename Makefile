@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all golden-rewrite check bench bench-large bench-compare docs lock clean
+.PHONY: help setup demo test test-quick test-all golden-rewrite check bench bench-large bench-compare docs lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -19,12 +19,15 @@ $(READY): requirements.lock pyproject.toml tools/setup.py src/rollview/spark/jar
 demo: $(READY) ## Show rollview at work on a small warehouse
 	$(BIN)/rollview demo
 
-test: $(READY) ## Run the tests, without the slow ones: first those without Java, then those on Spark
-	$(BIN)/pytest -m "not spark and not slow"
+test: test-quick ## Run the tests, without the slow ones (under 10 minutes)
+	$(BIN)/pytest -n auto -m "(server or histories) and not spark and not slow"
 	$(BIN)/pytest -m "spark and not slow"
 
+test-quick: $(READY) ## Run those that need neither Java nor PostgreSQL (under a minute)
+	$(BIN)/pytest -n auto -m "not spark and not server and not histories and not slow"
+
 test-all: $(READY) ## Run every test, with more random examples
-	ROLLVIEW_EXAMPLES=5 $(BIN)/pytest -m "not spark"
+	ROLLVIEW_EXAMPLES=5 $(BIN)/pytest -n auto -m "not spark"
 	ROLLVIEW_COMPILED=1 $(BIN)/pytest -m "spark"
 
 golden-rewrite: $(READY) ## Write into tests/golden what is right there now; then read the diff
