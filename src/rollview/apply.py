@@ -24,7 +24,7 @@ from rollview.config import seconds_of
 from rollview.errors import ConfigError, RollviewError, StepConflict, TimeNotReached
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.resolution import check_exact
-from rollview.ledger.rows import FOLDERS
+from rollview.ledger.rows import FOLDERS, READS
 from rollview.ledger.store import BlockRow, Intent, Ledger, ViewRow
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
@@ -247,6 +247,9 @@ def recover(ledger: Ledger, warehouse: Path) -> list[str]:
             ledger.end(intent.id)
         failpoint(Failpoint.RECOVER_AFTER_COMMIT)
         done.append(f'a load of "{intent.subject}" had not committed and was dropped')
+    for left in sorted(warehouse.glob(f"{READS}/*")):
+        # Of a reader that died, or of one that still reads: the grace time is for the latter.
+        ledger.put_trash(str(left.relative_to(warehouse)))
     for intent in ledger.intents("fold"):
         failpoint(Failpoint.RECOVER_BEFORE_COMMIT)
         done.append(_settle_fold(ledger, warehouse, intent))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from sqlglot import exp
@@ -30,6 +30,7 @@ from rollview.errors import QueryFailed, RollviewError, SourceError, StepConflic
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.resolution import cells, resolution_of
 from rollview.ledger.store import Intent, Step
+from rollview.sources.postgresql.live import Asked
 from rollview.spark.blame import blamed_row
 from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
@@ -65,7 +66,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What one step did."""
+    """What one step did; `asked`: what it asked of each live database."""
 
     block: str
     frontier: Frontier
@@ -74,6 +75,7 @@ class StepReport:
     taken: int
     bytes: int
     seconds: float
+    asked: Mapping[str, Asked] = field(default_factory=dict)
 
 
 def plan_step(
@@ -164,9 +166,10 @@ def run_step(
     assert before is not None, f"block {plan.block} is in the ledger"
     step = None
     intent = None
+    asked: Mapping[str, Asked] = {}
     if not plan.empty:
         intent = ledger.begin("step", plan.block, {"folder": before.folder})
-        step = _written(relations, block, plan, intent)
+        step, asked = _written(relations, block, plan, intent)
     with ledger.atomic():
         now = ledger.block(plan.block)
         if now is None or now.frontier != before.frontier:
@@ -184,10 +187,13 @@ def run_step(
             also()
     failpoint(Failpoint.STEP_AFTER_COMMIT)
     size = (step.rows, step.taken, step.bytes) if step else (0, 0, 0)
-    return StepReport(plan.block, plan.frontier, plan.rows, *size, time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return StepReport(plan.block, plan.frontier, plan.rows, *size, seconds, asked)
 
 
-def _written(relations: Relations, block: Block, plan: Plan, intent: Intent) -> Written:
+def _written(
+    relations: Relations, block: Block, plan: Plan, intent: Intent
+) -> tuple[Written, Mapping[str, Asked]]:
     """The rows of a step in its own folder; if that fails, the intent ends and the folder is swept up."""
     leaves = Leaves(relations.live([i.relation for i in inputs(block)]))
     tree = step_query(block, plan, leaves.name, leaves.of_term)
@@ -208,7 +214,7 @@ def _written(relations: Relations, block: Block, plan: Plan, intent: Intent) -> 
         if row is not None:
             raise QueryFailed(error.what, f"{error.detail}\n{row}", error.hint) from error
         raise
-    return step
+    return step, probed.asked
 
 
 @dataclass(frozen=True, slots=True)

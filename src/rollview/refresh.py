@@ -10,7 +10,7 @@ COMPLETE_RECOMPUTE.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
@@ -23,6 +23,7 @@ from rollview.errors import ChangesLost, QueryFailed, RefreshError, RollviewErro
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import Refresh, ViewRow
 from rollview.propagate import PropagateReport, propagate
+from rollview.sources.postgresql.live import Asked
 from rollview.spark.evaluate import jobs_of
 from rollview.spark.relations import Relations, stopped_problem
 from rollview.views.blocks import BagReduce, Definition, Reduce, inputs, joins
@@ -150,10 +151,19 @@ def _incremental(
         check_going(relations, view.definition)
     rows, size = sum(s.rows for s in done.steps), sum(s.bytes for s in done.steps)
     ran = sum(1 for s in done.steps if s.read)
-    details = {**details, "read": sum(s.read for s in done.steps)}
+    details = {**details, "read": sum(s.read for s in done.steps), **_asked(done)}
     reason = _why(how, done)
     return RefreshReport(view.name, how if ran else "NO_OP", reason, to, 0, rows, size, 0, ran,
                          details)  # fmt: skip
+
+
+def _asked(done: PropagateReport) -> dict[str, Any]:
+    """What was asked of live databases, if anything: in how many round trips, by how many keys, for how many rows."""
+    total: dict[str, Asked] = {}
+    for step in done.steps:
+        for source, asked in step.asked.items():
+            total.setdefault(source, Asked()).add(asked)
+    return {"asked": {source: asdict(asked) for source, asked in total.items()}} if total else {}
 
 
 def _rows_went(relations: Relations, view: ViewRow, to: Csn) -> bool:

@@ -9,7 +9,6 @@ Other sources are not touched.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -35,6 +34,7 @@ from rollview.sources.postgresql.load import rows_at
 from rollview.sources.postgresql.registration import Prepared, block_of, prepared, relation_of
 from rollview.sources.postgresql.table import Table
 from rollview.sources.registration import check_readers
+from rollview.spark.live import read_folder
 from rollview.spark.replica import Replica
 from rollview.spark.rolled import Written, quoted
 
@@ -117,15 +117,14 @@ def _mended(
     intent = ledger.begin("step", table.name, {"folder": block.folder})
     intents.append(intent.id)
     session = spark()
-    staging = warehouse / block.folder / "load" / intent.id
-    rows = rows_at(
-        session, url, made.stream.source, table, made.parts[table.name], made.moment, staging
-    )
-    replica = Replica(session, ledger, warehouse, old)
-    step = replica.append(difference(replica.table(replica.mark), rows, csn), intent.id)
-    failpoint(Failpoint.LOAD_AFTER_WRITE)
-    counted = rows.count()
-    shutil.rmtree(warehouse / staging)
+    with read_folder(warehouse) as folder:
+        rows = rows_at(
+            session, url, made.stream.source, table, made.parts[table.name], made.moment, folder
+        )
+        replica = Replica(session, ledger, warehouse, old)
+        step = replica.append(difference(replica.table(replica.mark), rows, csn), intent.id)
+        failpoint(Failpoint.LOAD_AFTER_WRITE)
+        counted = rows.count()
     kept = replace(now, base_csn=old.base_csn, base_position=old.base_position, rows=counted,
                    bytes=old.bytes)  # fmt: skip
     return Mended(kept, step, None)

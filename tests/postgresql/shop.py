@@ -52,17 +52,17 @@ class Shop:
         }
 
     def transact(self, statements: list[str] | None = None) -> None:
-        """One transaction that changes something."""
-        before = self.states[-1]
-        while self.states[-1] == before:
+        """One transaction that leaves another state; those that do not are rolled back, and are none."""
+        now = before = self.states[-1]
+        while now == before:
             with self.connection.transaction():
                 for statement in statements or self.statements():
                     self.connection.execute(statement)
-            now = self.state()
-            if now != before:
-                self.states.append(now)
-                return
-            assert statements is None, "it changed nothing"
+                now = self.state()
+                if now == before:
+                    assert statements is None, "it changed nothing"
+                    raise psycopg.Rollback
+        self.states.append(now)
 
     def statements(self) -> list[str]:
         """A few random changes, some of them rolled back to a savepoint."""

@@ -13,7 +13,9 @@ import pytest
 from shop import Shop, check_captured, unnamed
 
 from rollview.apply import sweep
+from rollview.cli.doctor import orphans
 from rollview.failpoints import Failpoint as F
+from rollview.ledger.rows import READS
 from rollview.warehouse import Warehouse
 
 pytest_plugins = ["servers"]
@@ -113,6 +115,46 @@ def test_killed_while_a_copy_is_made(database, spark, tmp_path: Path, point: F) 
             check_tidy(wh)
             rows = wh.query("SELECT * FROM shop.orders").collect()
             assert sorted(map(tuple, rows)) == sorted(shop.states[-1]["orders"].elements())
+            assert len(slots(shop.url)) == 1
+
+
+def test_what_a_killed_reader_left_is_swept_up(tmp_path: Path) -> None:
+    """It may still be at work: only the grace time tells."""
+    folder = tmp_path / "wh" / READS / "some"
+    with Warehouse(tmp_path / "wh") as wh:
+        folder.mkdir(parents=True)
+        (folder / "part-0.parquet").touch()
+        assert orphans(wh.path, wh.ledger) == []
+    with Warehouse(tmp_path / "wh") as wh:
+        wh.write()
+        assert [name for name, _ in wh.ledger.trash()] == [f"{READS}/some"]
+        sweep(wh.ledger, wh.path)
+        assert folder.exists() and orphans(wh.path, wh.ledger) == []
+        sweep(wh.ledger, wh.path, 0)
+        assert not folder.exists() and wh.ledger.trash() == []
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("point", [F.LOAD_AFTER_WRITE, F.SOURCE_BEFORE_COMMIT], ids=str)
+def test_killed_while_a_source_is_mended(database, spark, tmp_path: Path, point: F) -> None:
+    with Shop(database()) as shop:
+        with Warehouse(tmp_path / "wh", spark) as wh:
+            wh.add_source("shop", postgres=shop.url, mode="replica")
+        with psycopg.connect(shop.url, autocommit=True) as c:
+            c.execute("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots"
+                      " WHERE database = current_database()")  # fmt: skip
+        shop.transact()
+        killed("wh.resync('shop')", tmp_path / "wh", shop.url, point)
+        shop.transact()
+        with Warehouse(tmp_path / "wh", spark) as wh:
+            wh.resync("shop")
+            shop.transact()
+            wh.capture()
+            check_tidy(wh)
+            for table in ("orders", "cust"):
+                rows = wh.query(f"SELECT * FROM shop.{table}").collect()
+                assert sorted(map(tuple, rows)) == sorted(shop.states[-1][table].elements())
             assert len(slots(shop.url)) == 1
 
 

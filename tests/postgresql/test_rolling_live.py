@@ -51,15 +51,16 @@ class Database:
         }
 
     def transact(self):
-        before = self.states[-1]
-        while self.states[-1] == before:
+        """One transaction that leaves another state; those that do not are rolled back, and are none."""
+        now = before = self.states[-1]
+        while now == before:
             with self.connection.transaction():
                 for _ in range(self.choose.randint(1, 3)):
                     self.change()
-            now = self.state()
-            if now != before:
-                self.states.append(now)
-                return
+                now = self.state()
+                if now == before:
+                    raise psycopg.Rollback
+        self.states.append(now)
 
     def change(self):
         name = self.choose.choice(list(TABLES))

@@ -2,7 +2,11 @@
 
 import os
 import signal
+import socket
 import stat
+import subprocess
+import sys
+import time
 
 import psycopg
 import pytest
@@ -62,6 +66,22 @@ def test_y3_a_crash_keeps_the_rows_and_the_end_takes_all():
     assert not folder.exists()
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+def test_y3_it_goes_with_a_process_that_is_killed():
+    program = (
+        "import os, signal; from rollview.sources.postgresql.server import Server; s = Server();"
+        " s.start(); print(s.folder, s.port, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    folder, port = ended.stdout.split()
+    until = time.monotonic() + 60
+    while os.path.exists(folder) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not os.path.exists(folder)
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", int(port))) != 0
 
 
 def test_a_machine_without_postgresql_says_so(monkeypatch):

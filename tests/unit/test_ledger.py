@@ -12,6 +12,7 @@ import ledger_rows as make
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 from rollview.changes import Csn
 from rollview.errors import ConfigError, StepConflict
@@ -119,6 +120,36 @@ def test_intervals_are_open_below_and_closed_above(timeline: Ledger) -> None:
     assert timeline.changed_rows("lake.sales", lo, hi) == 6
     assert timeline.changed_rows("lake.customer", lo, hi) == 4
     assert timeline.changed_rows("lake.sales", hi, hi) == timeline.changed_rows("v", lo, hi) == 0
+
+
+def test_transactions_by_their_ids(ledger: Ledger) -> None:
+    """Ids of one server are in another order than its commits, and say nothing of those of another server."""
+    ids = {1: ("a", 10), 2: ("b", 900), 3: ("a", 30), 4: ("a", 20), 5: ("b", None), 6: ("a", 40)}
+    for csn, (source, xid) in ids.items():
+        ledger.add_commit(replace(make.commit(csn), source=source, xid=xid), [])
+    assert sorted(ledger.transactions("a", Csn(4), Csn(6), 25)) == [(3, 30), (6, 40)]
+    assert sorted(ledger.transactions("a", Csn(4), Csn(5), 99)) == []
+    assert sorted(ledger.transactions("a", Csn(0), Csn(4), 20)) == [(1, 10), (3, 30), (4, 20)]
+    assert ledger.transactions("b", Csn(3), Csn(6), 900) == [(2, 900)]
+
+
+def test_no_look_up_reads_the_whole_timeline(tmp_path: Path) -> None:
+    """SQLite has no statistics here, and takes the wrong index where it has a choice."""
+    ledger, plans = Ledger.open(tmp_path, create=True), list[str]()
+
+    @event.listens_for(ledger.engine, "before_cursor_execute")
+    def explain(connection, cursor, statement, parameters, context, many):
+        if "rv_commits" in statement:
+            cursor.execute("EXPLAIN QUERY PLAN " + statement, parameters)
+            plans.extend(row[3] for row in cursor.fetchall())
+
+    ledger.transactions("shop", Csn(5), Csn(9), 3)
+    ledger.commits_past("shop", 7)
+    ledger.close()
+    searches = [p for p in plans if "rv_commits" in p]
+    assert [p.partition(" (")[2] for p in searches] == [
+        "rowid>? AND rowid<?)", "source=? AND xid>?)", "source=? AND position>?)",
+    ], plans  # fmt: skip
 
 
 def test_last_change(timeline: Ledger) -> None:

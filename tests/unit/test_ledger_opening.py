@@ -254,6 +254,15 @@ def test_a_ledger_of_the_first_schema(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        made = _indexes(connection)
+    Ledger.open(tmp_path / "fresh", create=True).close()
+    with closing(sqlite3.connect(tmp_path / "fresh" / "ledger.db")) as connection:
+        assert made == _indexes(connection)
+
+
+def _indexes(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+    query = "SELECT m.name, i.name FROM sqlite_master m, pragma_index_info(m.name) i WHERE m.name LIKE 'rv_%'"
+    return sorted(connection.execute(query).fetchall())
 
 
 def test_the_first_schema_in_postgres(postgres_database: Callable[[], str], tmp_path: Path) -> None:
@@ -262,6 +271,8 @@ def test_the_first_schema_in_postgres(postgres_database: Callable[[], str], tmp_
     with ledger.engine.begin() as connection:
         connection.execute(text("ALTER TABLE rv_blocks ALTER COLUMN view SET NOT NULL"))
         connection.execute(text("DROP TABLE rv_streams"))
+        for index in ("rv_commits_xid", "rv_commits_position"):
+            connection.execute(text(f"DROP INDEX {index}"))
         connection.execute(text("UPDATE rv_warehouse SET schema_version = 1"))
     ledger.close()
     ledger = Ledger.open(tmp_path, url, create=True)

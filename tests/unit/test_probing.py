@@ -52,7 +52,19 @@ def test_example_5_of_sze_and_ling():
     assert plan.rounds[0].probes[0] == Probe(3, 0, ("a",), ("a",))
     queries = {(n, databases[p.input]) for n, r in enumerate(plan.rounds) for p in r.probes}
     assert len(queries) == 3
-    assert round_trips([plan], databases) == {"one": 1, "two": 2}
+    assert round_trips([(plan, databases)]) == {"one": 1, "two": 2}
+
+
+def test_round_trips_are_counted_where_they_are_made():
+    """Through a lake to one database, then to another: each is asked once; terms share their rounds."""
+    graph = [Edge(0, 1, (("a", "a"),)), Edge(1, 2, (("b", "b"),))]
+    databases = {1: "one", 2: "two"}
+    plan = probe_plan(graph, term(0, 3), databases, Askable())
+    assert [len(r.probes) for r in plan.rounds] == [1, 1]
+    back = probe_plan(graph, term(2, 3), {0: "two", 1: "one"}, Askable())
+    assert round_trips([(plan, databases)]) == {"one": 1, "two": 1}
+    assert round_trips([(plan, databases), (plan, databases)]) == {"one": 1, "two": 1}
+    assert round_trips([(plan, databases), (back, {0: "one", 1: "one"})]) == {"one": 2, "two": 1}
 
 
 def test_what_no_equality_leads_to_is_read_whole():

@@ -172,12 +172,11 @@ def _next_through(
     return None
 
 
-def round_trips(plans: Iterable[ProbePlan], databases: Mapping[int, str]) -> dict[str, int]:
-    """How often each database is asked in a step; the terms of a step share their rounds."""
-    trips: dict[str, int] = {}
-    for plan in plans:
-        for number, each in enumerate(plan.rounds, 1):
+def round_trips(plans: Iterable[tuple[ProbePlan, Mapping[int, str]]]) -> dict[str, int]:
+    """How often each database is asked in a step, by plans and their databases; terms share their rounds."""
+    rounds: dict[str, set[int]] = {}
+    for plan, databases in plans:
+        for number, each in enumerate(plan.rounds):
             for probe in each.probes:
-                name = databases[probe.input]
-                trips[name] = max(trips.get(name, 0), number)
-    return trips
+                rounds.setdefault(databases[probe.input], set()).add(number)
+    return {name: len(numbers) for name, numbers in rounds.items()}

@@ -18,7 +18,7 @@ from rollview.config import Project
 from rollview.errors import ConfigError, RollviewError
 from rollview.ledger import schema
 from rollview.ledger.lock import holder
-from rollview.ledger.rows import FOLDERS
+from rollview.ledger.rows import FOLDERS, READS
 from rollview.ledger.store import Ledger
 from rollview.spark.jars import VERSION, cache_folder, java, unverified
 
@@ -236,6 +236,8 @@ def orphans(warehouse: Path, ledger: Ledger) -> list[str]:
             if name in blocks:
                 if (child / "steps").is_dir():
                     visit(child / "steps")
+            elif name == READS:
+                continue  # of readers that may be at work; the next writer sees to what others left
             elif name in above:
                 visit(child)
             elif name not in named:

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 
 FOLDERS = ("views", "tables")
 """The folders of a warehouse in which rolled tables are: of views, and of captured tables."""
+READS = "tables/reads"
+"""Where executors put rows of a live database until they are read; what a process that died left is swept up."""
 
 
 @dataclass(frozen=True, slots=True)

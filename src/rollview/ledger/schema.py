@@ -55,7 +55,16 @@ _BLOCKS_2 = (
     "CREATE INDEX rv_steps_block ON rv_steps (block, hi)",
 )
 
-MIGRATIONS: list[Callable[[Connection], None]] = [_to_2]
+
+def _to_3(connection: Connection) -> None:
+    """Transactions are found by the id and the position that they have at their source."""
+    for column in ("xid", "position"):
+        connection.execute(
+            text(f"CREATE INDEX rv_commits_{column} ON rv_commits (source, {column})")
+        )
+
+
+MIGRATIONS: list[Callable[[Connection], None]] = [_to_2, _to_3]
 
 SHAPE = {
     "sqlite": "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c "

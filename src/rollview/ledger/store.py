@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Engine, Select, Table, delete, func, insert, or_, select, update
+from sqlalchemy import Engine, Select, Table, delete, func, insert, select, union_all, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rollview.changes import Csn
@@ -190,12 +190,15 @@ class Ledger:
     def transactions(self, source: str, at: Csn, hi: Csn, xmin: int) -> list[tuple[Csn, int]]:
         """CSN and id of the source's transactions in (at, hi], and of earlier ones whose id is not below `xmin`."""
         t = tables.commits
-        query = select(t.c.csn, t.c.xid).where(
-            t.c.source == source, t.c.xid.is_not(None), t.c.csn <= hi,
-            or_(t.c.csn > at, t.c.xid >= xmin),
-        )  # fmt: skip
+        later = select(t.c.csn, t.c.xid, t.c.source).where(t.c.csn > at, t.c.csn <= hi)
+        earlier = select(t.c.csn, t.c.xid, t.c.source).where(
+            t.c.source == source, t.c.xid >= xmin, t.c.csn <= at
+        )
+        # Each part is found by an index; the source of the later ones is looked at here, since SQLite would take
+        # the index of the source for it and read its whole timeline.
         with self._transactions.reading() as connection:
-            return [(Csn(csn), xid) for csn, xid in connection.execute(query)]
+            found = connection.execute(union_all(later, earlier))
+            return [(Csn(csn), xid) for csn, xid, of in found if of == source and xid is not None]
 
     def changes_of(self, relation: str, lo: Csn, hi: Csn) -> list[CapturedChange]:
         """What happened to the relation in (lo, hi], ascending."""

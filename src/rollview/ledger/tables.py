@@ -179,6 +179,10 @@ commits = Table(
     _key("csn"), _text("source"), _whole("position"), _whole("xid", nullable=True),
     _at("committed_at"), _text("operation"),
     Index("rv_commits_time", "committed_at", "csn"),
+    # A live table's question looks up the transactions that its snapshot does not show; capture, those that a
+    # server delivers again.
+    Index("rv_commits_xid", "source", "xid"),
+    Index("rv_commits_position", "source", "position"),
 )  # fmt: skip
 
 changes = Table(

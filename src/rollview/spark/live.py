@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +21,7 @@ from pyspark.sql.types import StructType
 from rollview.calculus.rolled import FOLDED, LOG, Window, visible
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.errors import TimeNotReached
+from rollview.ledger.rows import READS
 from rollview.sources.postgresql.live import Query, Reading, narrowed, reading
 from rollview.sources.postgresql.load import Moment, Part, parts_of, rows_at
 from rollview.spark.evaluate import bound, counted
@@ -28,8 +31,6 @@ from rollview.views.blocks import Column, Join, Union
 
 SMALL_PAGES = 512
 """Pages of a table that is read through the driver: no job for a few thousand rows."""
-READS = "tables/reads"
-"""Where executors put what they read, below the warehouse."""
 
 
 class LiveTable(Replica):
@@ -91,21 +92,29 @@ class LiveTable(Replica):
         self, now: Reading, columns: Sequence[str], parts: Sequence[Part]
     ) -> DataFrame:
         """All parts by executors, each at this moment; kept by Spark when this returns."""
-        folder = self.warehouse / READS / uuid.uuid4().hex
         table = narrowed(now.table(self.name), columns)
         moment = Moment(now.moment.exported, now.moment.text)
-        try:
+        with read_folder(self.warehouse) as folder:
             rows = rows_at(
                 self.spark, now.pinned.where, self.relation.source, table, parts, moment, folder
             )
             return rows.localCheckpoint()
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _schema(self, columns: Sequence[str], *more: str) -> str:
         kinds = dict(self.relation.columns)
         named = [f"{quoted(c)} {kinds[c]}" for c in columns]
         return ", ".join([*named, *(f"{name} bigint" for name in more)])
+
+
+@contextmanager
+def read_folder(warehouse: Path) -> Iterator[Path]:
+    """A folder for what executors read, which is gone afterwards."""
+    folder = warehouse / READS / uuid.uuid4().hex
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _renamed(prefix: str):  # type: ignore[no-untyped-def] # sqlglot's own callback

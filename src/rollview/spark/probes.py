@@ -7,8 +7,6 @@ leads to, or that is smaller than the changes, is read whole (live.py).
 
 from __future__ import annotations
 
-import shutil
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -40,7 +38,7 @@ from rollview.sources.postgresql.probe import LiveInput, ProbedTerm, compared, p
 from rollview.sources.postgresql.snapshots import Moment, joined
 from rollview.sources.postgresql.table import MODES, Table, table_of
 from rollview.spark.evaluate import bound, rows_of
-from rollview.spark.live import READS, frame
+from rollview.spark.live import frame, read_folder
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import quoted
 from rollview.views.blocks import Join
@@ -97,22 +95,20 @@ class ExplainedProbes:
 def explained_probes(relations: Relations, terms: Sequence[JoinTerm]) -> ExplainedProbes:
     """Which relation a step asks how; from the plans that it runs."""
     said: list[str] = []
-    trips: dict[str, int] = {}
+    plans: list[tuple[ProbePlan, Mapping[int, str]]] = []
     for each in (e for e in terms if _live(relations, e)):
         plan, inputs = plan_of(relations, each), each.join.inputs
-        asked = live_inputs(relations, each)
+        plans.append((plan, live_inputs(relations, each)))
         for number, r in enumerate(plan.rounds, 1):
             for p in r.probes:
                 origin = inputs[p.source].relation
                 changed = "changes of " if p.source == plan.start else ""
                 said.append(f"{inputs[p.input].relation} is asked by ({', '.join(p.columns)}) for the "
                             f"({', '.join(p.keys)}) of {changed}{origin}: round trip {number}")  # fmt: skip
-        for name, count in round_trips([plan], asked).items():
-            trips[name] = max(trips.get(name, 0), count)
         probed_ones = {p.input for r in plan.rounds for p in r.probes}
         for n in sorted(_live(relations, each) - probed_ones - {plan.start}):
             said.append(f"{inputs[n].relation} is read whole, by the executors")
-    return ExplainedProbes(tuple(dict.fromkeys(said)), trips)
+    return ExplainedProbes(tuple(dict.fromkeys(said)), round_trips(plans))
 
 
 def _start(each: JoinTerm) -> int:
@@ -180,13 +176,10 @@ class _Step:
         self, now: Reading, query: Query, probe: Probe, shared: list[list[Key]]
     ) -> pa.Table:
         """The rows of the keys, asked by the executors at the moment that is held, through files."""
-        folder = self.relations.warehouse / READS / uuid.uuid4().hex
-        folder.mkdir(parents=True)
-        table = now.table(query.table)
-        task = asking(now.pinned.where, now.pinned.stream.source, table, now.names[query.table],
-                      query.columns, probe.columns, now.moment, str(folder))  # fmt: skip
-        context = self.relations.spark.sparkContext
-        try:
+        table, context = now.table(query.table), self.relations.spark.sparkContext
+        with read_folder(self.relations.warehouse) as folder:
+            task = asking(now.pinned.where, now.pinned.stream.source, table, now.names[query.table],
+                          query.columns, probe.columns, now.moment, str(folder))  # fmt: skip
             for failure in (
                 context.parallelize(list(enumerate(shared)), len(shared)).map(task).collect()
             ):
@@ -194,8 +187,6 @@ class _Step:
                     raise SourceError(*failure)
             parts = [pyarrow.parquet.read_table(f) for f in sorted(folder.glob("*.parquet"))]
             return pa.concat_tables(parts)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _changed(self, number: int) -> int:
         start = next(f for f in self.terms[number].term if isinstance(f, Changes))

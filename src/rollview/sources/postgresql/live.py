@@ -57,6 +57,12 @@ class Asked:
     keys: int = 0
     rows: int = 0
 
+    def add(self, more: Asked) -> None:
+        """Count what was asked besides."""
+        self.round_trips += more.round_trips
+        self.keys += more.keys
+        self.rows += more.rows
+
 
 @dataclass(slots=True)
 class Pinned:

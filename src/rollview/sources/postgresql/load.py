@@ -101,7 +101,7 @@ def rows_at(
     folder: Path,
 ) -> DataFrame:
     """The table as the snapshot shows it: read by the executors, a task a part, into files in `folder`."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     numbered = list(enumerate(parts))
     reading = _reading(url, source, table, moment, str(folder))
     failures = spark.sparkContext.parallelize(numbered, len(numbered)).map(reading).collect()

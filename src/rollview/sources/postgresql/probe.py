@@ -100,10 +100,7 @@ class _Session:
         return self.reading
 
     def _count(self) -> None:
-        asked = self.reading.asked
-        self.asked.round_trips += asked.round_trips
-        self.asked.keys += asked.keys
-        self.asked.rows += asked.rows
+        self.asked.add(self.reading.asked)
 
 
 def probed(

