@@ -315,6 +315,40 @@ def test_nulls_left_out_of_a_removed_partition_are_put_back(table: Table) -> Non
         ("direct", [add("a"), remove("b")], protocol(), {}, []),
         ("feed", [add("a", deletionVector=DV)], protocol(), {}, []),
         ("feed", [add("a"), remove("b", deletionVector=DV)], protocol(), {}, []),
+        ("direct", [op("DELETE"), add("a", deletionVector=DV), remove("a")], protocol(), {}, []),
+        ("feed", [op("RESTORE"), add("a", deletionVector=DV), remove("a")], protocol(), {}, []),
+        (
+            "feed",
+            [
+                op("DELETE"),
+                add("a", deletionVector=DV),
+                remove("a"),
+                remove("b", deletionVector=DV),
+            ],
+            protocol(),
+            {},
+            [],
+        ),
+        (
+            "feed",
+            [op("DELETE"), add("a", deletionVector=DV | {"cardinality": 200_001}), remove("a")],
+            protocol(),
+            {},
+            [],
+        ),
+        (
+            "feed",
+            [
+                op("DELETE"),
+                add(
+                    "a", deletionVector=DV | {"storageType": "p", "pathOrInlineDv": "s3://b/v.bin"}
+                ),
+                remove("a"),
+            ],
+            protocol(),
+            {},
+            [],
+        ),
         ("direct", [add("a", deletionVector=DV), cdc("c")], protocol(), {}, []),
         ("direct", [add("a", change=False, deletionVector=DV), add("b")], protocol(), {}, []),
         ("direct", [add("a")], protocol(3, ["deletionVectors", "timestampNtz"]), {}, []),
@@ -329,7 +363,8 @@ def test_nulls_left_out_of_a_removed_partition_are_put_back(table: Table) -> Non
     ],
 )
 def test_d2_the_way(table: Table, expected, actions, reader, config, partitions) -> None:
-    table.commit(op("X"), *actions, reader, meta(config=FEED | config, partitions=partitions))
+    operation = [] if any("commitInfo" in action for action in actions) else [op("X")]
+    table.commit(*operation, *actions, reader, meta(config=FEED | config, partitions=partitions))
     commit = log.read_commit(table.location, 1)
     assert way(commit, properties_of(commit.metadata, commit.protocol)) == expected
 

@@ -2,8 +2,8 @@
 
 D1  Every version after the captured one is accounted for, in order: with rows, without rows
     (OPTIMIZE), or as the problem that ends the list. Good versions before it are still returned.
-D2  `files` says where the changed rows are: read directly where that is plain, else by the table's
-    change feed; `way` alone decides.
+D2  `files` says where the changed rows are: in files (whole, or the rows that a deletion vector newly hides) where
+    that is plain, else in the table's change feed; `way` alone decides.
 D3  Commits are believed only while the table is the registered one and records its changes.
 Runs no Spark. Whether a view minds a schema change is not decided here. Words: docs/glossary.md.
 """
@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from rollview.errors import ChangesLost, SourceError, Unreachable
 from rollview.ledger.rows import BaseRelation
-from rollview.sources.delta_lake import log
+from rollview.sources.delta_lake import log, vectors
 from rollview.sources.delta_lake.estimates import estimated_rows
 from rollview.sources.delta_lake.identity import check_metadata, is_registered, recreated
 from rollview.sources.delta_lake.log import Columns, DataFile, Metadata, Protocol, TableCommit
@@ -27,6 +27,9 @@ Properties = dict[str, Any]
 
 MAX_FILES = 10_000
 """Above it, naming the files one by one costs the ledger more than it saves the reader."""
+
+MAX_HIDDEN = 200_000
+"""Above it, the rows that deletion vectors newly hide are not named one by one either."""
 
 # Reader features that change nothing in how a whole file without a deletion vector is read.
 PLAIN_FEATURES = frozenset(
@@ -150,13 +153,15 @@ def way(commit: TableCommit, properties: Mapping[str, Any]) -> Literal["direct",
     if len(files) > MAX_FILES and has_feed(properties):
         return "feed"
     partitioned = bool(properties["partition_columns"])
+    pairs = [] if commit.change_files else touched_again(commit)
+    paired = {id(file) for pair in pairs for file in pair}
     plain = all(
-        file.deletion_vector is None
+        (file.deletion_vector is None or id(file) in paired)
         and not log.on_other_file_system(file.path)
         and not (partitioned and file.partition_values is None)
         for file in files
     )
-    return "direct" if plain else "feed"
+    return "direct" if plain and (not pairs or _hides_few(commit, pairs)) else "feed"
 
 
 def rows_in(commit: TableCommit) -> tuple[DataFile, ...]:
@@ -164,6 +169,26 @@ def rows_in(commit: TableCommit) -> tuple[DataFile, ...]:
     if commit.change_files:
         return commit.change_files
     return tuple(file for file in (*commit.adds, *commit.removes) if file.data_change)
+
+
+def touched_again(commit: TableCommit) -> list[tuple[DataFile, DataFile]]:
+    """Files that a commit removes and adds in one: (before, after); only their deletion vectors differ."""
+    before = {file.path: file for file in commit.removes if file.data_change}
+    after = {file.path: file for file in commit.adds if file.data_change}
+    return [(before[path], file) for path, file in after.items() if path in before]
+
+
+def _hides_few(commit: TableCommit, pairs: list[tuple[DataFile, DataFile]]) -> bool:
+    """A DELETE only ever hides more rows; by the log's count, few enough to be named."""
+    found = [file.deletion_vector for pair in pairs for file in pair if file.deletion_vector]
+    newly = sum(_hidden(after) - _hidden(before) for before, after in pairs)
+    return (
+        commit.operation == "DELETE" and all(map(vectors.readable, found)) and newly <= MAX_HIDDEN
+    )
+
+
+def _hidden(file: DataFile) -> int:
+    return int((file.deletion_vector or {}).get("cardinality", 0))
 
 
 def changed_files(
@@ -185,8 +210,15 @@ def changed_files(
     if commit.change_files:
         files["change_files"] = [_located(file, partitions)[:3] for file in commit.change_files]
         return files
-    files["added"] = [_located(file, partitions) for file in commit.adds if file.data_change]
-    files["removed"] = [_located(file, partitions) for file in commit.removes if file.data_change]
+    pairs = touched_again(commit)
+    again = {before.path for before, _ in pairs}
+    for kind, found in (("added", commit.adds), ("removed", commit.removes)):
+        whole = [file for file in found if file.data_change and file.path not in again]
+        files[kind] = [_located(file, partitions) for file in whole]
+    for before, after in pairs:
+        shown = [*_located(after, partitions)[:2], after.records]
+        both = [before.deletion_vector, after.deletion_vector]
+        files.setdefault("hidden", []).append([*shown, *both])
     return files
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -71,7 +72,7 @@ def rows_of(
     spark: SparkSession, found: Sequence[Occurrence], columns: Sequence[tuple[str, str]]
 ) -> list[DataFrame]:
     """The rows of all occurrences: `columns`, stamp, count; one read unless files occur again."""
-    return [_read(spark, part, columns) for part in _apart(found)]
+    return [told(spark, part, columns) for part in _apart(found)]
 
 
 def _apart(found: Sequence[Occurrence]) -> list[list[Occurrence]]:
@@ -85,20 +86,29 @@ def _apart(found: Sequence[Occurrence]) -> list[list[Occurrence]]:
     return list(parts.values())
 
 
-def _read(
-    spark: SparkSession, part: Sequence[Occurrence], columns: Sequence[tuple[str, str]]
+def told(
+    spark: SparkSession,
+    part: Sequence[Occurrence],
+    columns: Sequence[tuple[str, str]],
+    also: Mapping[str, str] = MappingProxyType({}),
+    where: str | None = None,
 ) -> DataFrame:
+    """The rows of occurrences that differ in their paths, with what each occurrence tells: stamp and count.
+
+    `also` are other columns, by name, and `where` a condition; both may use `_metadata`.
+    """
     partitions = {name.lower(): name for name, _ in part[0].partition_values}
     inside = [(name, kind) for name, kind in columns if name.lower() not in partitions]
     typed = any(one.count == BY_CHANGE_TYPE for one in part)
     files = _parquet(spark, part, [*inside, *([(CHANGE_TYPE, "string")] if typed else [])])
-    placed, value = _placed(spark, files, part)
+    placed, value = _placed(spark, files.where(where) if where else files, part)
     chosen = [
         f"{_outside(value, partitions[name.lower()], kind)} AS {quoted(name)}"
         if name.lower() in partitions
         else quoted(name)
         for name, kind in columns
     ]
+    chosen += [f"{expression} AS {name}" for name, expression in also.items()]
     count = _count_by_row(value(COUNT)) if typed else value(COUNT)
     return placed.selectExpr(*chosen, f"{value(STAMP)} AS {STAMP}", f"{count} AS {COUNT}")
 

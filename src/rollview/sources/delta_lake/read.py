@@ -24,6 +24,7 @@ from rollview.errors import ChangesLost, SchemaChanged
 from rollview.ledger.rows import BaseRelation, CapturedChange
 from rollview.sources.delta_lake import log
 from rollview.sources.delta_lake.direct import CHANGE_COUNTS, CHANGE_TYPE, occurrences, rows_of
+from rollview.sources.delta_lake.hidden import hidden, rows_hidden
 from rollview.sources.delta_lake.identity import check_registered
 from rollview.sources.delta_lake.missing import explain_missing
 from rollview.views.syntax import quoted
@@ -51,6 +52,7 @@ def changes(
     direct = [change for change in captured if change.files["way"] == "direct"]
     feed = [change for change in captured if change.files["way"] == "feed"]
     parts = rows_of(spark, occurrences(relation.location, direct), typed)
+    parts += rows_hidden(spark, hidden(relation.location, direct), typed)
     check_still_there(relation, feed)
     parts += [_feed(spark, relation, run, typed) for run in _runs(feed)]
     if not parts:
@@ -92,7 +94,7 @@ def at(
     if not between:
         return as_of(spark, relation, max(usable, version_at_t), columns)
     rows = sum(change.inserted + change.deleted for change in between)
-    feed = any(change.files["way"] == "feed" for change in between)
+    feed = any(c.files["way"] == "feed" or c.files.get("hidden") for c in between)
     if cheaper(rows, relation.rows, feed) == "travel":
         return as_of(spark, relation, version_at_t, columns)
     taken_back = changes(spark, relation, between, columns).drop(STAMP)
