@@ -17,7 +17,7 @@ from rollview.define import parsed
 from rollview.ledger.resolution import resolution_of
 from rollview.ledger.store import ViewRow
 from rollview.propagate import Plan, first_width, plan_step, step_query, terms_of
-from rollview.refresh import estimated, technique
+from rollview.refresh import estimated, learned_from, technique
 from rollview.spark.probes import explained_probes
 from rollview.spark.relations import Relations
 from rollview.views.blocks import BagReduce, Block, Definition, Reduce, Union, inputs, joins
@@ -40,7 +40,10 @@ class ExplainedStep:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A view's blocks, and what its next refresh will run."""
+    """A view's blocks, and what its next refresh will run.
+
+    `estimate` in seconds; `learned`: the factors by which earlier refreshes were slower than the constants say.
+    """
 
     view: str
     blocks: tuple[dict[str, Any], ...]
@@ -49,6 +52,7 @@ class Explanation:
     steps: tuple[ExplainedStep, ...] = ()
     estimate: dict[str, float] | None = None
     plane: str = ""
+    learned: dict[str, float] | None = None
 
 
 def explain(relations: Relations, view: ViewRow) -> Explanation:
@@ -70,12 +74,14 @@ def explain(relations: Relations, view: ViewRow) -> Explanation:
         ], to))  # fmt: skip
         if plan.advances and not plan.empty:
             steps.append(_explained(relations, name, block, plan, row.frontier))
-    costs = estimated(relations, view, to)
+    factors = learned_from(relations, view)
+    costs = factors.applied(estimated(relations, view, to))
     full = view.options.get("policy", "auto") == "auto" and costs.full < costs.incremental
     how = "NO_OP" if not steps else "COMPLETE_RECOMPUTE" if full else technique(relations, view, to)
     why = "nothing that the view reads has changed" if not steps else "by estimated cost"
     return Explanation(view.name, _blocks(view.definition), how, why, tuple(steps),
-                       {"incremental": costs.incremental, "full": costs.full}, "\n\n".join(planes))  # fmt: skip
+                       {"incremental": costs.incremental, "full": costs.full}, "\n\n".join(planes),
+                       {"incremental": factors.incremental, "full": factors.full})  # fmt: skip
 
 
 def explain_definition(relations: Relations, name: str, sql: str) -> Explanation:

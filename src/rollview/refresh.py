@@ -16,7 +16,16 @@ from typing import Any
 
 from rollview import apply as applying
 from rollview.build import Progress, build
-from rollview.calculus.cost import START_SECONDS, Estimate, InputSize, estimate, with_memory
+from rollview.calculus.cost import (
+    LEARN_FROM,
+    START_SECONDS,
+    Estimate,
+    InputSize,
+    Learned,
+    estimate,
+    learned,
+    with_memory,
+)
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
 from rollview.errors import ChangesLost, QueryFailed, RefreshError, RollviewError, TimeNotReached
@@ -85,7 +94,8 @@ def _refresh(
         return resume_build(relations, view, to, progress)
     mark = high_water_mark(applying.face(relations.ledger, view.name).frontier)
     if full or view.options.get("policy", "auto") == "full":
-        return _recompute(relations, view, to, "asked for", progress)
+        _, details = _compared(relations, view, to)
+        return _recompute(relations, view, to, "asked for", progress, details)
     if to <= mark:
         applying.apply(relations.ledger, view.name, to)
         if to == relations.ledger.newest_csn():
@@ -99,8 +109,7 @@ def _refresh(
         if view.options.get("policy") == "incremental_strict":
             raise lost
         return _recompute(relations, view, to, f"CHANGE_SET_MISSING: {lost.what}", progress)
-    costs = estimated(relations, view, to)
-    details = {"estimate": {"incremental": costs.incremental, "full": costs.full}}
+    costs, details = _compared(relations, view, to)
     if view.options.get("policy", "auto") == "auto" and costs.full < costs.incremental:
         reason = (f"INCREMENTAL_PLAN_REJECTED_BY_COST_MODEL: {costs.incremental:.1f} s estimated "
                   f"against {costs.full:.1f} s")  # fmt: skip
@@ -115,6 +124,25 @@ def _refresh(
         # can lead through them: the view starts anew after them.
         reason = f"QUERY_FAILED_ON_THE_WAY: {failed.detail}"
         return _recompute(relations, view, to, reason, progress, details)
+
+
+def _compared(relations: Relations, view: ViewRow, to: Csn) -> tuple[Estimate, dict[str, Any]]:
+    """Both ways' cost as far as it is known here, and what the history keeps of it to learn from."""
+    plain = estimated(relations, view, to)
+    costs = learned_from(relations, view).applied(plain)
+    return costs, {
+        "estimate": {"incremental": costs.incremental, "full": costs.full},
+        "by_constants": {"incremental": plain.incremental, "full": plain.full},
+    }
+
+
+def learned_from(relations: Relations, view: ViewRow) -> Learned:
+    """What the view's own refreshes tell of this machine."""
+    return learned(
+        (Estimate(**r.details["by_constants"]), r.technique == "COMPLETE_RECOMPUTE", r.seconds)
+        for r in relations.ledger.history(view.name, LEARN_FROM)
+        if r.state == "ok" and r.technique != "NO_OP" and "by_constants" in r.details
+    )
 
 
 def _lost(relations: Relations, view: ViewRow, to: Csn) -> ChangesLost | None:
@@ -205,7 +233,7 @@ def technique(relations: Relations, view: ViewRow, to: Csn) -> str:
 
 
 def estimated(relations: Relations, view: ViewRow, to: Csn) -> Estimate:
-    """Both ways' cost, by the timeline's row counts."""
+    """Both ways' cost by the constants and the timeline's row counts."""
     incremental = full = 0.0
     for number, block in enumerate(view.definition.blocks):
         row = relations.ledger.block(view.definition.block_name(number))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.errors import ConfigError, RefreshError, RollviewError, SourceError
+from rollview.errors import ConfigError, RollviewError
 from rollview.ledger.lock import WriteLock
 from rollview.ledger.store import Ledger, Refresh, Source, ViewRow
 from rollview.reports import ApplyReport, SourceReport, ViewStatus
@@ -328,43 +328,25 @@ class Warehouse:
     def refresh(
         self, view: str | Sequence[str] | None = None, to: Time = None, full: bool = False
     ) -> Any:
-        """Capture, propagate and apply; a list of views (or None: all) comes to one common time.
+        """Capture, propagate and apply; a list of views (or None: all) comes to one common time, side by side.
 
         Of several, those that can go on do so before the error of the first that cannot is raised.
         """
-        from rollview.refresh import refresh_view
+        from rollview.rounds import refresh_views
 
         self.write()
         self.capture()
         names = [v.name for v in self.ledger.views()] if view is None else view
         rows = [self.view(n) for n in ([names] if isinstance(names, str) else names)]
         at = csn_of(self.ledger, to)
-        reports: dict[str, RefreshReport] = {}
-        failures: list[RollviewError] = []
-        for row in self.upstream_first(rows):
-            try:
-                reports[row.name] = refresh_view(self.relations, row, at, full, self.progress)
-            except (SourceError, RefreshError) as failure:
-                failures.append(failure)
-        if failures:
-            raise failures[0]
-        done = [reports[row.name] for row in rows]
-        return done[0] if isinstance(view, str) else done
-
-    def upstream_first(self, rows: Sequence[ViewRow]) -> list[ViewRow]:
-        """Views after those that they read."""
-        by_name, ordered = {r.name: r for r in rows}, dict[str, ViewRow]()
-
-        def visit(row: ViewRow) -> None:
-            for block in row.definition.blocks:
-                for i in inputs(block):
-                    if i.relation in by_name and i.relation not in ordered:
-                        visit(by_name[i.relation])
-            ordered.setdefault(row.name, row)
-
+        done = refresh_views(self.relations, rows, at, full, self.progress)
+        reports: list[RefreshReport] = []
         for row in rows:
-            visit(row)
-        return list(ordered.values())
+            outcome = done[row.name]
+            if isinstance(outcome, RollviewError):
+                raise outcome
+            reports.append(outcome)
+        return reports[0] if isinstance(view, str) else reports
 
     def view(self, name: str) -> ViewRow:
         """The ledger's row of a view."""

@@ -18,7 +18,7 @@ from spark_session import interpreted
 
 pytestmark = pytest.mark.spark
 
-HISTORIES, STEPS = 3, 16
+HISTORIES, STEPS = 2, 10
 MANY_HISTORIES, MANY_STEPS = 20, 40
 
 

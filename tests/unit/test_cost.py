@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded import examples
 
-from rollview.calculus.cost import Estimate, InputSize, estimate
+from rollview.calculus.cost import Estimate, InputSize, Learned, estimate, learned
 
 SIZES = st.builds(InputSize, st.integers(0, 10**9), st.integers(0, 10**9))
 JOINS = st.lists(st.lists(SIZES, min_size=1, max_size=4), min_size=1, max_size=3)
@@ -52,3 +52,29 @@ def test_nothing_changed_costs_less_than_anything_else():
     idle = estimate([[InputSize(10_000_000, 0), InputSize(1_000, 0)]], False)
     assert idle.incremental < estimate([[InputSize(0, 1)]], False).incremental
     assert idle.incremental < idle.full
+
+
+def test_nothing_is_learned_from_nothing_or_from_one_cold_refresh():
+    assert learned([]) == Learned(1.0, 1.0)
+    assert learned([(Estimate(0.5, 2.0), False, 9.0)]) == Learned(1.0, 1.0)
+
+
+def test_each_way_is_learned_from_its_own_refreshes():
+    slow = [(Estimate(0.5, 2.0), False, 1.5)] * 5
+    quick = [(Estimate(0.5, 2.0), True, 1.0)] * 5
+    assert learned([*slow, *quick]) == Learned(3.0, 0.5)
+    assert learned([*slow, *quick]).applied(Estimate(1.0, 1.0)) == Estimate(3.0, 0.5)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.builds(Estimate, st.floats(0, 1e6), st.floats(0, 1e6)),
+            st.booleans(),
+            st.floats(0, 1e9),
+        )
+    )
+)
+def test_a_factor_stays_within_bounds(seen):
+    factors = learned(seen)
+    assert all(1 / 8 <= factor <= 8 for factor in (factors.incremental, factors.full))

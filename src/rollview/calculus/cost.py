@@ -2,12 +2,14 @@
 
 Seconds on the machine that docs/performance.md names, from row counts that the timeline knows; only the comparison
 matters. The constants come from measurements of warm runs on two cores: a job costs about 0.1 s before it does
-anything, a scan reads 20 million rows a second, a join with a write makes 1.5 million rows a second.
+anything, a scan reads 20 million rows a second, a join with a write makes 1.5 million rows a second. `learned`
+says how far a view's own refreshes were from that, on the machine at hand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 JOB_SECONDS = 0.1
@@ -63,3 +65,34 @@ def with_memory(costs: Estimate, joins: Sequence[Sequence[InputSize]], kept: int
     read = kept + sum(i.rows for inputs in joins for i in inputs)
     jobs = 2 * JOB_SECONDS
     return Estimate(costs.incremental + jobs + read / SCANNED_ROWS_PER_SECOND, costs.full)
+
+
+LEARN_FROM = 20
+"""The latest refreshes of a view that count."""
+LARGEST_FACTOR = 8.0
+_DOUBT = (1.0, 1.0)
+"""What speaks for the constants: a view's first, cold refresh alone does not outweigh it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """How much longer (or shorter) each way took than the constants say, as seen in the view's history."""
+
+    incremental: float = 1.0
+    full: float = 1.0
+
+    def applied(self, costs: Estimate) -> Estimate:
+        """The estimate for this machine."""
+        return Estimate(costs.incremental * self.incremental, costs.full * self.full)
+
+
+def learned(seen: Iterable[tuple[Estimate, bool, float]]) -> Learned:
+    """From refreshes as (estimate by the constants, whether in full, seconds): the median factor of each way."""
+    factors: dict[bool, list[float]] = {False: [*_DOUBT], True: [*_DOUBT]}
+    for costs, full, seconds in seen:
+        expected = costs.full if full else costs.incremental
+        if expected > 0:
+            factors[full].append(seconds / expected)
+    chosen = {full: statistics.median(values) for full, values in factors.items()}
+    bounded = {f: min(LARGEST_FACTOR, max(1 / LARGEST_FACTOR, v)) for f, v in chosen.items()}
+    return Learned(bounded[False], bounded[True])

@@ -192,6 +192,9 @@ def print_explanation(e: Explanation) -> None:
     if e.estimate:
         incremental, full = e.estimate["incremental"], e.estimate["full"]
         say(f"estimate: {incremental:.1f} s incrementally, {full:.1f} s recomputed")
+        if e.learned:
+            once, again = e.learned["incremental"], e.learned["full"]
+            say(f"learned from its history: {once:.1f} and {again:.1f} times the constants")
     for block in e.blocks:
         keys = f" by {', '.join(block['keys'])}" if block["keys"] else ""
         kept = block["remembers"]

@@ -103,6 +103,7 @@ def run(ctx: click.Context, every: str | None, once: bool, as_json: bool) -> Non
 
 def one_round(wh: Warehouse, patience: Patience) -> Round:
     """Capture, then refresh, fold and clean up each view (Q1, Q2)."""
+    from rollview.rounds import refresh_views
     from rollview.tables import tend
 
     clock = time.monotonic()
@@ -110,12 +111,19 @@ def one_round(wh: Warehouse, patience: Patience) -> Round:
     done = Round(datetime.now(timezone.utc), captured.csn, captured.commits)
     done.problems += captured.problems
     done.folded += tend(wh.ledger, lambda: wh.relations)
-    for row in wh.upstream_first(wh.ledger.views()):
-        if not patience.due(row.name):
-            done.waiting.append(row.name)
-            continue
+    due: list[str] = []
+    for row in wh.ledger.views():
+        (due if patience.due(row.name) else done.waiting).append(row.name)
+    rows = [wh.view(name) for name in due]
+    late = [r for r in rows if r.state != "ready" or r.view_time is None or r.view_time < done.csn]
+    outcomes = refresh_views(wh.relations, late, done.csn, False, wh.progress) if late else {}
+    for row in rows:
         try:
-            _bring(wh, row, done)
+            outcome = outcomes.get(row.name)
+            if isinstance(outcome, RollviewError):
+                raise outcome
+            done.refreshed += [outcome] if outcome else []
+            _tend(wh, row, done)
             patience.worked(row.name)
         except RollviewError as error:
             done.problems.append(error)
@@ -124,11 +132,9 @@ def one_round(wh: Warehouse, patience: Patience) -> Round:
     return done
 
 
-def _bring(wh: Warehouse, row: ViewRow, done: Round) -> None:
+def _tend(wh: Warehouse, row: ViewRow, done: Round) -> None:
     from rollview.apply import folds_pay, forget, sweep
 
-    if row.state != "ready" or row.view_time is None or row.view_time < done.csn:
-        done.refreshed.append(wh.refresh(row.name, to=done.csn))
     if folds_pay(wh.ledger, row):
         wh.fold(row.name)
         done.folded.append(row.name)
