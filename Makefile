@@ -21,7 +21,7 @@ demo: $(READY) ## Show rollview at work on a small warehouse
 
 test: test-quick ## Run the tests, without the slow ones (under 10 minutes)
 	$(BIN)/pytest -n auto -m "(server or histories) and not spark and not slow"
-	$(BIN)/pytest -m "spark and not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "spark and not slow"
 
 test-quick: $(READY) ## Run those that need neither Java nor PostgreSQL (under a minute)
 	$(BIN)/pytest -n auto -m "not spark and not server and not histories and not slow"

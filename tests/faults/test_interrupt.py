@@ -63,7 +63,7 @@ def test_a_view_that_is_being_built_says_so(world: World) -> None:
         assert (wh.status("n").state, wh.status("n").view_time) == ("building", None)
 
 
-@pytest.mark.parametrize("process", ["the same", "another"])
+@pytest.mark.parametrize("process", [pytest.param("the same", marks=pytest.mark.slow), "another"])
 def test_the_next_refresh_goes_on_with_the_build(world: World, process: str) -> None:
     wh = interrupted(world, 1)
     before = staged(wh)
@@ -88,6 +88,7 @@ def test_the_next_refresh_goes_on_with_the_build(world: World, process: str) -> 
     wh.close()
 
 
+@pytest.mark.slow
 def test_it_is_built_at_its_own_time_and_rolls_on(world: World, tmp_path: Path) -> None:
     """The sources move on between the interruption and the refresh."""
     hidden = hide_later_commits(world, tmp_path / "hidden")

@@ -40,6 +40,7 @@ def opened(lake, tmp_path):
     return warehouse
 
 
+@pytest.mark.slow  # on DuckDB the golden cases go through all of these in every run
 def test_views_over_bags_are_what_both_recomputes_say(lake, tmp_path):
     with opened(lake, tmp_path) as warehouse:
         for name, sql in VIEWS.items():
