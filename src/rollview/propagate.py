@@ -34,6 +34,7 @@ from rollview.sources.postgresql.live import Asked
 from rollview.spark.blame import blamed_row
 from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
+from rollview.spark.kept import KEEP_ROWS
 from rollview.spark.probes import JoinTerm, Probed, probed_inputs
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import Written
@@ -201,7 +202,8 @@ def _written(
         with spark_errors(relations, plan.block, [i.relation for i in inputs(block)]):
             failpoint(Failpoint.STEP_AFTER_INTENT)
             probed = probed_inputs(relations, terms_of(block, plan)) if leaves.live else Probed()
-            rows = evaluated(relations.spark, tree, leaves, relations, probed.rows)
+            small = all(relations.rows(i.relation) <= KEEP_ROWS for i in inputs(block))
+            rows = evaluated(relations.spark, tree, leaves, relations, probed.rows, small)
             step = relations.rolled(plan.block).append(rows, intent.id)
             for factor, relation, *_ in leaves.wanted:
                 relations.check_read(factor, relation)

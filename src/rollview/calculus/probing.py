@@ -10,12 +10,10 @@ engine before others are reached through it. Paper: Sze and Ling 2000, section 4
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from rollview.calculus.queries import block_expression
+from rollview.calculus.queries import equalities
 from rollview.calculus.terms import Changes, Term
 from rollview.views.blocks import Join
 
@@ -69,7 +67,7 @@ def edges(join: Join, types: Types) -> list[Edge]:
     """The join graph: one edge for each two inputs with equal columns, of types that compare alike everywhere."""
     aliases = {i.alias: n for n, i in enumerate(join.inputs)}
     found: dict[tuple[int, int], list[tuple[str, str]]] = {}
-    for left, right in _equalities(join):
+    for left, right in equalities(join):
         a, b = aliases.get(left.table), aliases.get(right.table)
         if a is None or b is None or a == b:
             continue
@@ -78,19 +76,6 @@ def edges(join: Join, types: Types) -> list[Edge]:
             pair = (left.name, right.name) if a < b else (right.name, left.name)
             found.setdefault((min(a, b), max(a, b)), []).append(pair)
     return [Edge(a, b, tuple(dict.fromkeys(pairs))) for (a, b), pairs in found.items()]
-
-
-def _equalities(join: Join) -> Iterator[tuple[exp.Column, exp.Column]]:
-    """`column = column` among the conditions that must all hold."""
-    waiting = [block_expression(join.condition)] if join.condition else []
-    while waiting:
-        match waiting.pop():
-            case exp.And(this=left, expression=right):
-                waiting += [right, left]
-            case exp.Paren(this=inner):
-                waiting.append(inner)
-            case exp.EQ(this=exp.Column() as left, expression=exp.Column() as right):
-                yield left, right
 
 
 def probe_plan(

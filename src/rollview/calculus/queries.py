@@ -9,7 +9,7 @@ Knows blocks, terms and sqlglot; neither engines nor storage. Words: docs/glossa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, reduce
 
 from sqlglot import exp, parse_one
@@ -109,7 +109,7 @@ def _product(join: Join, term: Term, leaf_name: LeafName, stamp: exp.Expr) -> ex
         named(stamp, STAMP),
         named(product, COUNT),
     )
-    for position, factor in enumerate(_changes_first(term)):
+    for position, factor in enumerate(_in_order(join, term)):
         i = join.inputs[factor.input]
         leaf = table(leaf_name(factor, i.relation, i.columns), i.alias)
         query = query.join(leaf, join_type="CROSS") if position else query.from_(leaf)
@@ -131,10 +131,34 @@ def _lateral(generator: Generator) -> exp.Lateral:
     )
 
 
-def _changes_first(term: Term) -> list[Factor]:
-    """The few changed rows lead the join, so that no engine starts with two large inputs."""
+def _in_order(join: Join, term: Term) -> list[Factor]:
+    """The few changed rows lead the join; then come inputs that an equality leads to, so that no engine need start
+    with two large inputs, or cross any."""
     rank = {Changes: 0, Timed: 1, AsOf: 2}
-    return sorted(term, key=lambda f: rank[type(f)])
+    waiting = sorted(term, key=lambda f: rank[type(f)])
+    placed, known = waiting[:1], {join.inputs[f.input].alias for f in waiting[:1]}
+    waiting = waiting[1:]
+    pairs = [{left.table, right.table} for left, right in equalities(join)]
+    while waiting:
+        near = {name for pair in pairs if pair & known for name in pair}
+        next_one = next((f for f in waiting if join.inputs[f.input].alias in near), waiting[0])
+        waiting.remove(next_one)
+        placed.append(next_one)
+        known.add(join.inputs[next_one.input].alias)
+    return placed
+
+
+def equalities(join: Join) -> Iterator[tuple[exp.Column, exp.Column]]:
+    """`column = column` among the conditions that must all hold."""
+    waiting = [block_expression(join.condition)] if join.condition else []
+    while waiting:
+        match waiting.pop():
+            case exp.And(this=left, expression=right):
+                waiting += [right, left]
+            case exp.Paren(this=inner):
+                waiting.append(inner)
+            case exp.EQ(this=exp.Column() as left, expression=exp.Column() as right):
+                yield left, right
 
 
 def summarised(block: Block, changes: exp.Query) -> exp.Query:

@@ -2,6 +2,8 @@
 
 E1  What runs is the text generated from the tree, never a user's text.
 E2  Leaves are bound under names of their own, so that evaluations can go on side by side.
+E3  A broadcast is a Spark job of its own. Where a step would take many, of small tables, each table becomes one
+    partition instead, and each term one task that joins its tables by hashing: one job, whatever the number.
 Knows Spark and relations; not what a query is for. `jobs_of` counts the Spark jobs of a piece of work.
 """
 
@@ -23,6 +25,10 @@ from rollview.sources.relation import Relation
 
 Leaf = tuple[Factor, str, tuple[str, ...], int | None]
 """What a leaf is: factor, relation, columns; of a live table also the term, since each term asks for its own rows."""
+
+
+MANY_LEAVES = 5
+"""Above it, joining small tables in one place is quicker than a broadcast of each (docs/performance.md)."""
 
 
 @dataclass(slots=True)
@@ -96,12 +102,21 @@ def evaluated(
     leaves: Leaves,
     relation: Callable[[str], Relation],
     probed: Mapping[tuple[int, int], DataFrame],
+    small: bool = False,
 ) -> DataFrame:
-    """The DataFrame of a tree over factors of relations; `probed`: by term and input, what was asked already."""
+    """The DataFrame of a tree over factors of relations; `probed`: by term and input, what was asked already.
+
+    `small`: every relation is; if there are many of them, they are joined in one place (E3).
+    """
     frames = {}
+    together = small and len(leaves.wanted) > MANY_LEAVES
     for (factor, relation_name, columns, term), name in leaves.wanted.items():
         rows = probed.get((term, factor.input)) if term is not None else None
-        frames[name] = rows_of(relation(relation_name), factor, columns) if rows is None else rows
+        rows = rows_of(relation(relation_name), factor, columns) if rows is None else rows
+        if together:
+            rows = rows.coalesce(1)
+            rows = rows if isinstance(factor, Changes) else rows.hint("shuffle_hash")
+        frames[name] = rows
     return bound(spark, tree, frames)
 
 
