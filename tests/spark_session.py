@@ -20,6 +20,9 @@ INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
+# A short run does not live to see the gain from the second compiler.
+SHORT = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
 
 def small_session(folder: Path) -> SparkSession:
     """One for the whole run; it goes with the process."""
@@ -27,12 +30,11 @@ def small_session(folder: Path) -> SparkSession:
 
     settings = {
         "spark.driver.memory": "2g",
-        # A short run does not live to see the gain from the second compiler.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
         # VACUUM and RESTORE start as many tasks; the default is 10,000.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
         "spark.sql.warehouse.dir": str(folder),
-        **({} if "ROLLVIEW_COMPILED" in os.environ else INTERPRETED),
+        **({} if "ROLLVIEW_COMPILED" in os.environ else SHORT | INTERPRETED),
     }
     return make_session(settings, master="local[2]")
 

@@ -102,7 +102,7 @@ def test_many_thousand_histories(
         said(capsys, f"batch {number + 1} of {batches}, seed {seed}")
         if number:
             batch.begin_again(seed)
-        batch.play(rounds=4)
+        batch.play(rounds=3)
     said(capsys, f"{batches * HISTORIES} histories, {batch.states} states compared, none differs")
     batch.warehouse.close()
 
