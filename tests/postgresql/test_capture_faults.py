@@ -6,8 +6,10 @@ import errno
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import psycopg
 import pytest
@@ -19,11 +21,27 @@ from rollview.apply import sweep
 from rollview.errors import ChangesLost, Unreachable, WarehouseError
 from rollview.failpoints import Crash, Failpoint
 from rollview.sources.postgresql import capture as capturing
+from rollview.sources.postgresql import slot
+from rollview.sources.postgresql.decode import DecodeError, decoded
 from rollview.sources.postgresql.server import Server
 from rollview.warehouse import Warehouse
 
 pytest_plugins = ["servers"]
 pytestmark = pytest.mark.faults
+
+
+def unreadable(message: bytes, random: Random) -> bytes:
+    """The message cut, lengthened or with a byte changed, so that it is none any more."""
+    while True:
+        place = random.randrange(len(message))
+        found = random.choice([
+            message[:place], message + b"x",
+            message[:place] + bytes([random.randrange(256)]) + message[place + 1 :],
+        ])  # fmt: skip
+        try:
+            decoded(found)
+        except DecodeError:
+            return found
 
 
 def check_tidy(wh: Warehouse) -> None:
@@ -45,6 +63,32 @@ def test_a_full_disk(shop, wh, monkeypatch, point) -> None:
     assert wh.capture().problems == ()
     check_captured(wh, shop)
     check_tidy(wh)
+
+
+def test_a_damaged_message_stores_nothing(shop, wh, monkeypatch) -> None:
+    """Each message of a real stream in turn, damaged on its way so that it cannot be read."""
+    for _ in range(4):
+        shop.transact()
+    right, random = slot.peeked, Random(5)
+    place, sent = 0, 1
+    while place < sent:
+
+        def peeked(*arguments: object, at: int = place) -> Iterator[bytes]:
+            nonlocal sent
+            messages = list(right(*arguments))
+            sent = len(messages)
+            messages[at] = unreadable(messages[at], random)
+            yield from messages
+
+        monkeypatch.setattr(slot, "peeked", peeked)
+        (problem,) = wh.capture().problems
+        assert isinstance(problem, DecodeError), (place, problem)
+        assert wh.ledger.newest_csn() == 0 and unnamed(wh) == [] and wh.ledger.intents() == []
+        place += 1
+    assert sent > 12
+    monkeypatch.setattr(slot, "peeked", right)
+    assert wh.capture().problems == ()
+    check_captured(wh, shop)
 
 
 @pytest.mark.parametrize("turn", range(1, 4))

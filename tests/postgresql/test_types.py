@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from shop import logged
 
@@ -23,7 +23,7 @@ from rollview.errors import ConfigError
 from rollview.sources.postgresql.catalogue import chosen_tables, described
 from rollview.sources.postgresql.connect import connected
 from rollview.sources.postgresql.load import begin_at, part_rows, parts_of
-from rollview.sources.postgresql.types import arrow_type, reader, spark_type
+from rollview.sources.postgresql.types import arrow_type, column_read, reader, spark_type
 from rollview.warehouse import Warehouse
 
 pytest_plugins = ["servers"]
@@ -220,6 +220,46 @@ def test_v2_any_text_is_a_value_of_the_type_or_an_error(codec: str, text: str) -
         return
     if codec.startswith("int") and "[" not in codec:
         assert str(value) == re.sub(r"^(-?)0*(?=\d)", r"\1", text) or value == 0
+
+
+@given(st.sampled_from(CODECS), st.lists(st.one_of(st.none(), texts), max_size=3))
+@example("date", ["0000-01-01"])
+@example("timestamp", ["0000-12-31 23:59:59"])
+@example("timestamptz", ["0000-12-31 23:59:59.5+00"])
+@example("timestamp", ["2016-12-31 23:59:60"])
+@example("timestamp", ["2016-12-31T23:59:59"])
+@example("timestamp", ["2016-12-31 23:59"])
+@example("timestamptz", ["2016-12-31 23:59:59+01"])
+@example("int4", ["0x10"])
+@example("int2", ["32768"])
+@example("numeric(10,2)", ["1e3"])
+@example("numeric(10,2)", ["-0.00", "+1.50"])
+@example("float8", ["1e999"])
+@example("float8", ["-0"])
+@example("float8", ["5e-324", "1e-400"])
+@example("bool", ["t", "f", None])
+@example("bpchar", ["a \t ", "\u00a0 "])
+def test_v2_a_column_is_read_as_its_values_are(codec: str, column: list[str | None]) -> None:
+    """Whatever Arrow reads at once, it reads as the texts are read one by one."""
+    found = column_read(codec, pa.array(column, pa.string()))
+    if found is not None:
+        one_by_one = [None if t is None else reader(codec)(t) for t in column]
+        assert found.equals(pa.array(one_by_one, arrow_type(codec)))
+        assert found.type == arrow_type(codec)
+        assert "-0.0" not in map(str, found.to_pylist())
+
+
+@pytest.mark.parametrize(("codec", "column"), [
+    ("int2", ["-32768", None]), ("int4", ["7"]), ("int8", ["-9223372036854775808"]),
+    ("numeric(10,2)", ["12345678.90", None, "-0.01"]), ("float8", ["0.1", "-12", "1e+308"]),
+    ("date", ["0001-01-01", "9999-12-31"]), ("bool", ["t", None]), ("text", ["", None]), ("bpchar", ["a  "]),
+    ("timestamp", ["0001-01-01 00:00:00", "2020-02-29 23:59:59.999999", "2020-02-29 10:00:00.5", None]),
+    ("timestamptz", ["1969-12-31 23:59:59.1+00", None]),
+    ("int4", []),
+])  # fmt: skip
+def test_what_servers_write_is_read_at_once(codec: str, column: list[str | None]) -> None:
+    found = column_read(codec, pa.array(column, pa.string()))
+    assert found is not None and len(found) == len(column)
 
 
 def test_every_codec_has_a_spark_type() -> None:

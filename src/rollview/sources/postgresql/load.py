@@ -14,18 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 from psycopg import sql
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.errors import ChangesLost, SourceError
 from rollview.sources.postgresql.connect import Connection, connected
-from rollview.sources.postgresql.spool import CHUNK, arrays
-from rollview.sources.postgresql.table import Table, Texts
+from rollview.sources.postgresql.spool import CHUNK, arrays_of
+from rollview.sources.postgresql.table import Table
 from rollview.sources.postgresql.types import arrow_type, spark_type
 
 PART_PAGES = 16_384
 """Pages (of 8 KiB) that one part reads."""
+CHUNK_BYTES = 1 << 24
+"""Bytes that are turned into Arrow at a time, and one row more."""
 
 LEAVES = """
 SELECT n.nspname, c.relname, pg_relation_size(c.oid) / current_setting('block_size')::bigint
@@ -78,17 +81,38 @@ def part_rows(connection: Connection, table: Table, part: Part) -> Iterator[pa.R
     where = sql.SQL("ctid >= {}::tid").format(sql.Literal(f"({part.first},0)"))
     if part.end is not None:
         where += sql.SQL(" AND ctid < {}::tid").format(sql.Literal(f"({part.end},0)"))
-    query = sql.SQL("COPY (SELECT {} FROM ONLY {} WHERE {}) TO STDOUT").format(names, leaf, where)
+    # Every value is quoted and NULL is not, so that the two cannot be confused.
+    query = sql.SQL(
+        "COPY (SELECT {} FROM ONLY {} WHERE {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)"
+    ).format(names, leaf, where)
     schema = pa.schema([pa.field(c.name, arrow_type(c.codec)) for c in table.columns])
-    rows: list[Texts] = []
+    lines: list[bytes] = []
+    size = 0
     with connection.cursor() as cursor, cursor.copy(query) as copied:
-        for row in copied.rows():
-            rows.append(row)
-            if len(rows) == CHUNK:
-                yield pa.RecordBatch.from_arrays(arrays(table, rows), schema=schema)
-                rows = []
-    if rows:
-        yield pa.RecordBatch.from_arrays(arrays(table, rows), schema=schema)
+        for line in copied:  # a row each
+            lines.append(bytes(line))
+            size += len(line)
+            if len(lines) == CHUNK or size > CHUNK_BYTES:
+                yield pa.RecordBatch.from_arrays(
+                    arrays_of(table, _texts(table, lines)), schema=schema
+                )
+                lines, size = [], 0
+    if lines:
+        yield pa.RecordBatch.from_arrays(arrays_of(table, _texts(table, lines)), schema=schema)
+
+
+def _texts(table: Table, lines: Sequence[bytes]) -> list[pa.Array]:
+    """The columns of rows in CSV, as texts."""
+    data, names = b"".join(lines), [str(n) for n in range(len(table.columns))]
+    found = pyarrow.csv.read_csv(
+        pa.BufferReader(data),
+        pyarrow.csv.ReadOptions(column_names=names, block_size=len(data) + 1, use_threads=False),
+        pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), null_values=[""],
+                                   strings_can_be_null=True, quoted_strings_can_be_null=False),
+    )  # fmt: skip
+    assert found.num_rows == len(lines), "each row of the answer is a row of the table"
+    return [column.combine_chunks() for column in found.columns]
 
 
 def rows_at(

@@ -24,7 +24,7 @@ import pyarrow.parquet
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.errors import SourceError
 from rollview.sources.postgresql.table import Table, Texts
-from rollview.sources.postgresql.types import arrow_type, reader
+from rollview.sources.postgresql.types import arrow_type, column_read, reader
 
 CHUNK = 20_000
 """Rows that are turned into Arrow at a time."""
@@ -154,14 +154,23 @@ class Misfit(SourceError):
 
 def arrays(table: Table, rows: Sequence[Texts]) -> list[pa.Array]:
     """The rows as Arrow columns; the first value that cannot be kept is named with its row (B2)."""
-    columns = []
     texts = zip(*rows, strict=True) if rows else ((),) * len(table.columns)
+    return arrays_of(table, [pa.array(list(values), pa.string()) for values in texts])
+
+
+def arrays_of(table: Table, texts: Sequence[pa.Array]) -> list[pa.Array]:
+    """The same for rows that are columns of texts already."""
+    columns = []
     for column, values in zip(table.columns, texts, strict=True):
-        read, kind = reader(column.codec), arrow_type(column.codec)
-        try:
-            columns.append(pa.array([None if v is None else read(v) for v in values], kind))
-        except (ValueError, pa.ArrowInvalid):
-            raise _misfit(table, rows) from None
+        found = column_read(column.codec, values)
+        if found is None:
+            read, kind = reader(column.codec), arrow_type(column.codec)
+            try:
+                found = pa.array([None if v is None else read(v) for v in values.to_pylist()], kind)
+            except (ValueError, pa.ArrowInvalid):
+                rows = list(zip(*(t.to_pylist() for t in texts), strict=True))
+                raise _misfit(table, rows) from None
+        columns.append(found)
     return columns
 
 

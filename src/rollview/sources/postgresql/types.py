@@ -3,6 +3,7 @@
 V1  A column has a codec, a short name such as `numeric(10,2)` or `text[]`: Spark type, Arrow type and reader follow
     from it alone, so that a row is the same whether it was loaded or captured.
 V2  A value is read exactly or refused with a ValueError: nothing is rounded, clamped or dropped.
+    Arrow may read a whole column at once, if it writes the same texts again; else they are read one by one.
 V3  Texts are read as the pinned session settings (slot.py) make the server write them.
 The table for users, and what is refused: docs/postgresql.md. Pure.
 """
@@ -17,6 +18,7 @@ from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperatio
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 MOST_DIGITS = 38
 """What Spark's decimal holds."""
@@ -123,6 +125,58 @@ def reader(codec: str) -> Reader:
     if codec.startswith("numeric"):
         return _numeric(*_parameters(codec))
     return _READERS[codec]
+
+
+PLAIN_FLOAT = r"^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?$"
+
+
+def column_read(codec: str, texts: pa.Array) -> pa.Array | None:
+    """The values of a column, as `reader` reads each of them; None if that has to be asked (V2)."""
+    try:
+        match codec:
+            case "text":
+                return texts
+            case "bpchar":
+                return pc.utf8_rtrim(texts, " ")
+            case "bool":
+                known = pc.is_in(texts, pa.array(["t", "f", None], pa.string()))
+                return pc.equal(texts, "t") if _all(known) else None
+            case "float8":
+                # Adding 0.0 makes 0.0 of -0.0, as everywhere.
+                plain = _all(pc.match_substring_regex(texts, PLAIN_FLOAT))
+                return pc.add(texts.cast(pa.float64()), 0.0) if plain else None
+            case "int2" | "int4" | "int8" | "date":
+                return _written_back(texts, texts.cast(SIMPLE[codec][1]))
+            case "timestamp":
+                return _moments(texts)
+            case "timestamptz":
+                moments = _moments(pc.utf8_slice_codeunits(texts, 0, -3))
+                utc = moments is not None and _all(pc.ends_with(texts, "+00"))
+                return moments.cast(arrow_type(codec)) if moments is not None and utc else None
+            case _ if codec.startswith("numeric") and not codec.endswith("[]"):
+                return _written_back(texts, texts.cast(arrow_type(codec)))
+    except pa.ArrowInvalid:
+        pass
+    return None
+
+
+def _all(claims: pa.Array) -> bool:
+    """Every claim holds; NULLs claim nothing."""
+    return bool(pc.all(claims, min_count=0).as_py())
+
+
+def _written_back(texts: pa.Array, values: pa.Array) -> pa.Array | None:
+    same = pc.equal(values.cast(pa.string()), texts)
+    # Arrow has a year 0, which there is not; of numbers, none begins so.
+    return values if _all(pc.and_not(same, pc.starts_with(texts, "0000"))) else None
+
+
+def _moments(texts: pa.Array) -> pa.Array | None:
+    """Timestamps; the server leaves out zeros at the end of a fraction."""
+    values = texts.cast(pa.timestamp("us"))
+    written = pc.utf8_rtrim(pc.utf8_rtrim(values.cast(pa.string()), "0"), ".")
+    same = pc.equal(written, texts)
+    return values if _all(pc.and_not(same, pc.starts_with(texts, "0000"))) else None
 
 
 INTEGER = re.compile(r"-?[0-9]{1,20}")
