@@ -16,7 +16,19 @@ from typing import Any
 
 from rich.console import Console
 
-from bench import chain, commits, files, grid, many, profile, results, start, tables
+from bench import (
+    chain,
+    commits,
+    files,
+    grid,
+    jdbc,
+    many,
+    postgresql,
+    profile,
+    results,
+    start,
+    tables,
+)
 from bench.measure import Runner, session
 
 YES_NO = {"both": (False, True), "yes": (True,), "no": (False,)}
@@ -59,6 +71,15 @@ def _start(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
     return start.measured(runner, work, *((2,) if chosen.quick else ()))
 
 
+def _postgresql(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
+    rows = (chosen.rows or [10_000_000])[0]
+    cells = [postgresql.Cell(n, 3, 2) for n in chosen.changes or ()]
+    standard = postgresql.QUICK if chosen.quick else postgresql.STANDARD
+    return postgresql.measured(
+        runner, work, rows, tuple(cells) or standard, 5.0 if chosen.quick else 15.0
+    )
+
+
 def _profile(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
     rows, changes = (chosen.rows or [1_000_000])[0], (chosen.changes or [1_000])[0]
     customers, vectors = chosen.customers == "yes", chosen.vectors == "yes"
@@ -72,6 +93,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace, Runner, Path], Found]] = {
     "commits": _commits,
     "start": _start,
     "profile": _profile,
+    "postgresql": _postgresql,
 }
 
 
@@ -80,7 +102,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     others = ["all", "report", "compare"]
     parser.add_argument("benchmark", choices=[*BENCHMARKS, *others])
-    parser.add_argument("--rows", type=int, nargs="+", help="sizes of the star")
+    parser.add_argument(
+        "--rows", type=int, nargs="+", help="sizes of the star, or of the sales in PostgreSQL"
+    )
     parser.add_argument("--changes", type=int, nargs="+", help="changes in a batch")
     parser.add_argument("--customers", choices=YES_NO, default="no", help="1 %% customer updates")
     parser.add_argument("--vectors", choices=YES_NO, default="no", help="deletion vectors")
@@ -105,8 +129,8 @@ def main() -> None:
         report.write()
         return
     files.CACHE.mkdir(parents=True, exist_ok=True)
-    runner = Runner(session())
     names = list(BENCHMARKS) if chosen.benchmark == "all" else [chosen.benchmark]
+    runner = Runner(session([jdbc.driver()] if "postgresql" in names else []))
     for name in names:
         began = time.perf_counter()
         with tempfile.TemporaryDirectory(dir=files.CACHE) as folder:

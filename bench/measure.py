@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,9 +138,12 @@ def cpu_seconds() -> tuple[float, float]:
 def _family(pid: int) -> list[int]:
     """A process and all that it started."""
     found = [pid]
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            found += _family(int(child))
+    try:
+        children = [task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:  # it has just ended
+        return found
+    for child in " ".join(children).split():
+        found += _family(int(child))
     return found
 
 
@@ -163,8 +166,9 @@ def fingerprint(rows: Any) -> tuple[int, str, str]:
     return count, *hashes
 
 
-def session() -> SparkSession:
-    """rollview's own session on two cores, with memory for the largest table."""
+def session(jars: Sequence[Path] = ()) -> SparkSession:
+    """rollview's own session on two cores, with memory for the largest table; `jars`: besides rollview's own."""
     return make_session(
-        {"spark.driver.memory": "8g"}, master=f"local[{min(2, os.cpu_count() or 1)}]"
+        {"spark.driver.memory": "8g", "spark.jars": ",".join(map(str, jars))},
+        master=f"local[{min(2, os.cpu_count() or 1)}]",
     )

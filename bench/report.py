@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "performance.md"
 PICTURES = ROOT / "docs" / "img"
 FOLD_EVERY = 50
 """A view with so many pending steps is folded: over so many refreshes a fold is spread at most."""
-BENCHMARKS = ("star", "chain", "many", "commits", "start", "profile")
+BENCHMARKS = ("star", "chain", "many", "commits", "start", "profile", "postgresql")
 VIEWS = {"select_join": "select-join", "aggregate": "aggregate"}
 
 TOP = """# Performance
@@ -65,6 +65,24 @@ START = """## Session start
 A process that imports rollview, opens a warehouse, starts Spark and refreshes the select-join view of the star
 (1 million rows, 1,000 changes), each time from nothing.
 """
+POSTGRESQL = """## A live PostgreSQL database
+
+Sales (N rows) join customer (N / 100) and product (N / 1,000), tables of a PostgreSQL server on the same machine, which
+nothing is copied from (`mode="live"`). The view is an aggregate of 1,000 groups; a batch is 80 % inserts, 10 % updates
+and 10 % deletes of sales, in three transactions. *REFRESH* is REFRESH MATERIALIZED VIEW in the server; *JDBC* reads the
+tables with Spark, in parallel, and overwrites a stored table. *Fetched* are rows that the server sent for each changed
+row and joined table.
+"""
+WRITERS = """### What those who write pay
+
+Two clients run short transactions (an update, a lookup and an insert by key) for {seconds:g} seconds, three times,
+alone and while rollview captures and refreshes the view without a pause ({refreshes} refreshes), all on the same cores.
+"""
+CAPTURED = """### Capture
+
+Changes a second that are read from the server's stream, decoded and stored: transactions of 200,000 changes, 5,000
+transactions of one change, and one transaction of a million changes. Memory is the largest that the process had had.
+"""
 PROFILE = """## Where the time goes
 
 One warm refresh of the star. Parts are nested; jobs are Spark's.
@@ -77,7 +95,8 @@ def write() -> None:
     drawn = plots.draw(found, PICTURES)
     sections = [TOP.format(machine=_machine()), _targets(found), _star(found["star"], drawn),
                 _readers(found["star"], drawn), _chain(found["chain"], drawn), _many(found["many"]),
-                _commits(found["commits"], drawn), _start(found["start"]), _profile(found["profile"])]  # fmt: skip
+                _commits(found["commits"], drawn), _start(found["start"]),
+                _postgresql(found["postgresql"]), _profile(found["profile"])]  # fmt: skip
     PAGE.write_text("\n".join(s.rstrip() + "\n" for s in sections if s), encoding="utf-8")
 
 
@@ -206,3 +225,28 @@ def _profile(cells: list[dict[str, Any]]) -> str:
         rows = [[str(s["at"]), str(s["took"]), "· " * s["depth"] + s["what"]] for s in c["spans"]]
         text += table(["at ms", "took ms", "what"], rows)
     return PROFILE + text if text else ""
+
+
+def _postgresql(cells: list[dict[str, Any]]) -> str:
+    refreshes = [c for c in cells if c["case"] == "refresh"]
+    head = ["rows", "changes", "REFRESH s", "JDBC s", "refresh s", "REFRESH / refresh", "JDBC / refresh", "jobs",
+            "round trips", "fetched"]  # fmt: skip
+    rows = [
+        [f"{c['rows']:,}", f"{c['changes']:,}", seconds(c["server"]), seconds(c["jdbc"]), seconds(c["refresh"]),
+         *(f"{c[v]['median'] / c['refresh']['median']:.1f}" for v in ("server", "jdbc")),
+         str(c["refresh"]["jobs"]), str(c["round_trips"]), f"{c['fetched_per_change']:.2f}"]
+        for c in refreshes
+    ]  # fmt: skip
+    text = f"{POSTGRESQL}\n{table(head, rows)}" if rows else ""
+    for c in (c for c in cells if c["case"] == "writers"):
+        told = [[name, f"{c[key]['per_second']:,}", f"{c[key]['p99_ms']:.2f}"]
+                for key, name in (("alone", "alone"), ("beside", "beside rollview"))]  # fmt: skip
+        head = ["", "transactions a second", "99th percentile ms"]
+        text += f"\n{WRITERS.format(**c)}\n{table(head, told)}"
+    kinds = {"insert": "inserts", "update": "updates", "delete": "deletes", "small": "small transactions",
+             "largest": "a million in one"}  # fmt: skip
+    for c in (c for c in cells if c["case"] == "capture"):
+        memory = f"{c['memory_mib']}, then {c['largest_memory_mib']}"
+        told = [[*(f"{c[kind]:,}" for kind in kinds), memory]]
+        text += f"\n{CAPTURED}\n{table([*kinds.values(), 'MiB'], told)}"
+    return text

@@ -96,6 +96,30 @@ def start(cells: Found) -> Table:
     return table
 
 
+def postgresql(cells: Found) -> Group:
+    """Refreshes of a view over a live database, what those who write pay, and capture."""
+    table = Table("rows", "changes", "REFRESH s", "JDBC s", "refresh s", "REFRESH / refresh", "JDBC / refresh", "jobs",
+                  "round trips", "fetched per change", title="a live PostgreSQL database")  # fmt: skip
+    writing = Table("alone tx/s", "p99 ms", "beside rollview tx/s", "p99 ms", "refreshes",
+                    title="what two clients that write pay")  # fmt: skip
+    stream = Table("insert", "update", "delete", "small transactions", "one of a million", "MiB",
+                   title="capture, changes a second")  # fmt: skip
+    for c in cells:
+        if c["case"] == "refresh":
+            table.add_row(f"{c['rows']:,}", f"{c['changes']:,}", seconds(c["server"]), seconds(c["jdbc"]),
+                          seconds(c["refresh"]), ratio(c, "server"), ratio(c, "jdbc"), str(c["refresh"]["jobs"]),
+                          str(c["round_trips"]), f"{c['fetched_per_change']:.2f}")  # fmt: skip
+        elif c["case"] == "writers":
+            alone, beside = c["alone"], c["beside"]
+            writing.add_row(f"{alone['per_second']:,}", f"{alone['p99_ms']:.1f}", f"{beside['per_second']:,}",
+                            f"{beside['p99_ms']:.1f}", str(c["refreshes"]))  # fmt: skip
+        else:
+            rates = ("insert", "update", "delete", "small", "largest")
+            stream.add_row(*(f"{c[name]:,}" for name in rates),
+                           f"{c['memory_mib']} > {c['largest_memory_mib']}")  # fmt: skip
+    return Group(table, writing, stream)
+
+
 TABLES: dict[str, Callable[[Found], Any]] = {
     "star": star,
     "chain": chain,
@@ -103,4 +127,5 @@ TABLES: dict[str, Callable[[Found], Any]] = {
     "commits": commits,
     "start": start,
     "profile": profile.shown,
+    "postgresql": postgresql,
 }

@@ -37,6 +37,7 @@ def targets(found: Results) -> list[Target]:
         *_growth(found["star"]),
         *_readers(found["star"]),
         *_others(found),
+        *_postgresql(found["postgresql"]),
     ]
 
 
@@ -134,6 +135,27 @@ def _others(found: Results) -> Iterable[Target]:
     yield Target("100 views in one round / one view's refresh", False, 25, _worst(rounds))
     grid = [regret(c) for c in (*found["star"], *found["chain"])]
     yield Target("auto / the better of full and incremental, worst cell", False, 1.2, _worst(grid))
+
+
+def _postgresql(cells: list[Cell]) -> Iterable[Target]:
+    refreshes = [c for c in cells if c["case"] == "refresh"]
+    one = cell(refreshes, rows=10_000_000, changes=1_000)
+    others = (("server", 10, "REFRESH in the server"), ("jdbc", 20, "recompute over JDBC"))
+    for variant, least, name in others:
+        what = f"PostgreSQL, 10 million rows, 1,000 changes: {name} / refresh"
+        value = one[variant]["median"] / one["refresh"]["median"] if one else None
+        yield Target(what, True, least, value)
+    fetched = [c["fetched_per_change"] for c in refreshes]
+    what = "PostgreSQL: rows fetched for each changed row and joined table"
+    yield Target(what, False, 3, _worst(fetched))
+    captures = [c for c in cells if c["case"] == "capture"]
+    large = [min(c[kind] for kind in ("insert", "update", "delete", "largest")) for c in captures]
+    yield Target("capture: changes a second in large transactions", True, 20_000, min(large, default=None))  # fmt: skip
+    small = min((c["small"] for c in captures), default=None)
+    yield Target("capture: small transactions a second", True, 300, small)
+    grown = [c["largest_memory_mib"] / c["memory_mib"] for c in captures]
+    what = "capture: memory after a transaction of a million changes / after one of 200,000"
+    yield Target(what, False, TIE, _worst(grown))
 
 
 def round_ratio(c: Cell) -> float:

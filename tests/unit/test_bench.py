@@ -10,7 +10,17 @@ from duck import Duck
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))  # bench is no installed package
 
-from bench import chain, compare, files, many, results, targets  # noqa: E402
+from bench import (  # noqa: E402
+    chain,
+    compare,
+    files,
+    many,
+    postgresql,
+    report,
+    results,
+    tables,
+    targets,
+)
 from bench import star as star_tables  # noqa: E402
 from bench.commits import Writer  # noqa: E402
 from bench.measure import Run, Samples, cpu_seconds  # noqa: E402
@@ -37,7 +47,7 @@ def star(rows: int, view: str = "select_join", changes: int = 1_000, **more: obj
 
 
 def found(*cells: dict) -> targets.Results:
-    empty: targets.Results = {name: [] for name in ("star", "chain", "many", "commits")}
+    empty: targets.Results = {name: [] for name in report.BENCHMARKS}
     return {**empty, "star": list(cells)}
 
 
@@ -117,6 +127,29 @@ def test_targets_are_met_missed_or_not_measured() -> None:
     assert ten.value == 12
 
 
+POSTGRESQL = [
+    {"case": "refresh", "rows": 10_000_000, "changes": 1_000, "server": summary(6), "jdbc": summary(9),
+     "refresh": summary(0.5), "round_trips": 1, "fetched_per_change": 0.9, "build_seconds": 5.0},
+    {"case": "writers", "rows": 10_000_000, "seconds": 5.0, "refreshes": 9,
+     "alone": {"per_second": 900, "p99_ms": 2.0}, "beside": {"per_second": 800, "p99_ms": 3.0}},
+    {"case": "capture", "insert": 50_000, "update": 30_000, "delete": 30_000, "small": 6_000, "largest": 19_000,
+     "memory_mib": 180, "largest_memory_mib": 190},
+]  # fmt: skip
+
+
+def test_targets_of_a_live_database() -> None:
+    told = targets.targets({**found(), "postgresql": POSTGRESQL})
+    met = [t.met for t in told if "PostgreSQL" in t.what or "capture" in t.what]
+    assert met == ["yes", "**no**", "yes", "**no**", "yes", "yes"]
+
+
+def test_tables_of_a_live_database() -> None:
+    live, writing, stream = tables.TABLES["postgresql"](POSTGRESQL).renderables
+    assert list(live.columns[5].cells) == ["12.0"] and list(live.columns[8].cells) == ["1"]
+    assert [list(c.cells) for c in writing.columns] == [["900"], ["2.0"], ["800"], ["3.0"], ["9"]]
+    assert list(stream.columns[-1].cells) == ["180 > 190"]
+
+
 def test_auto_is_held_against_the_better_way() -> None:
     assert targets.regret(star(1, auto=summary(0.6))) == pytest.approx(1.2)
     assert targets.regret(star(1, refresh=summary(9), auto=summary(9))) == 1.5
@@ -139,8 +172,6 @@ def test_compare_tells_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_page_is_written_from_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    from bench import report
-
     monkeypatch.setattr(results, "KEPT", tmp_path / "results")
     monkeypatch.setattr(report, "PAGE", tmp_path / "performance.md")
     monkeypatch.setattr(report, "PICTURES", tmp_path / "img")
@@ -150,9 +181,12 @@ def test_the_page_is_written_from_the_results(tmp_path: Path, monkeypatch: pytes
         for view in ("select_join", "aggregate")
     ]
     results.write("star", cells, True)
+    results.write("postgresql", POSTGRESQL, True)
     report.write()
     page = (tmp_path / "performance.md").read_text(encoding="utf-8")
     assert "| 10M | 1,000 |  |  | 6.00 (6.00-6.00) |" in page
+    assert "| 10,000,000 | 1,000 | 6.00 (6.00-6.00) | 9.00 (9.00-9.00) |" in page
+    assert "| beside rollview | 800 | 3.00 |" in page and "180, then 190" in page
     assert "![seconds by rows of sales](img/star-rows.png)" in page
     assert {f.name for f in (tmp_path / "img").iterdir()} >= {"star-rows.png", "star-rows.svg"}
 
@@ -162,6 +196,9 @@ SCHEMA = {
     "lake.sales": (*KEYS, ("amount", "decimal(10,2)")),
     "lake.customer": (("cust_id", "bigint"), ("state", "int"), ("segment", "int")),
     "lake.product": (("prod_id", "bigint"), ("category", "int"), ("price", "int")),
+    "shop.sales": (*KEYS, ("amount", "decimal(10,2)")),
+    "shop.customer": (("cust_id", "int"), ("state", "int"), ("segment", "int")),
+    "shop.product": (("prod_id", "int"), ("category", "int"), ("price", "int")),
     **{f"lake.r{n}": (("a", "bigint"), ("b", "bigint")) for n in range(1, chain.TABLES + 1)},
 }
 
@@ -170,7 +207,7 @@ def test_every_view_that_is_measured_can_be_maintained() -> None:
     describe = Duck(SCHEMA).describe
     assert len({many.view(n)[0] for n in range(100)}) == 100
     some = dict(many.view(n) for n in range(0, 100, 9))  # of every kind
-    views = {**star_tables.VIEWS, "chain": chain.VIEW, **some}
+    views = {**star_tables.VIEWS, "chain": chain.VIEW, "live": postgresql.SQL, **some}
     definitions = {name: parse_view(name, sql, SCHEMA, describe) for name, sql in views.items()}
     assert len(definitions["select_join"].columns) == 8
     assert len(inputs(definitions["chain"].blocks[-1])) == 6

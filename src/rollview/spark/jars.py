@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from rollview.errors import ConfigError
@@ -24,7 +25,9 @@ from rollview.errors import ConfigError
 VERSION = "4.4.0"
 """The version of Delta Lake; pyproject.toml bounds the Python package to the same one."""
 
-ARTIFACTS = (
+Artifact = tuple[str, str, str]
+"""Organisation, name, version."""
+ARTIFACTS: Sequence[Artifact] = (
     ("io.delta", "delta-spark_4.2_2.13", VERSION),
     ("io.delta", "delta-storage", VERSION),
     ("io.delta", "delta-kernel-api", VERSION),
@@ -110,10 +113,10 @@ def refusal(scratch: Path, wrong: list[str], report: str) -> ConfigError:
     )
 
 
-def retrieve(scratch: Path) -> str:
+def retrieve(scratch: Path, artifacts: Sequence[Artifact] = ARTIFACTS) -> str:
     """Run Ivy, which leaves in `scratch` what it could get; what Ivy printed."""
     wanted = scratch / "ivy.xml"
-    wanted.write_text(ivy_module(), "utf-8")
+    wanted.write_text(ivy_module(artifacts), "utf-8")
     command = [
         java(), f"-Divy.default.ivy.user.dir={scratch / 'ivy'}", "-cp", f"{spark_jars()}/*",
         "org.apache.ivy.Main", "-ivy", str(wanted), "-cache", str(scratch / "cache"),
@@ -134,12 +137,12 @@ def retrieve(scratch: Path) -> str:
     return done.stdout
 
 
-def ivy_module() -> str:
+def ivy_module(artifacts: Sequence[Artifact]) -> str:
     """A module, in Ivy's language, that needs the artifacts and nothing that those need."""
     dependencies = "".join(
         f'<dependency org="{org}" name="{name}" rev="{rev}" transitive="false"'
         ' conf="default->master"/>'
-        for org, name, rev in ARTIFACTS
+        for org, name, rev in artifacts
     )
     return (
         '<ivy-module version="2.0"><info organisation="rollview" module="jars"/>'
