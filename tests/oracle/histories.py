@@ -160,7 +160,7 @@ class Histories:
             value = self.random.choice([v for v in VALUES[column] if v is not None])
             some = f"(h * {self.random.randint(1, 9)} + {self.random.randrange(5)}) % 5 = 0"
             condition = f"{some} AND {column} = {self._literal(value)}"
-            if self.model.sql(f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1").fetchone():
+            if self.model.sql(f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1").fetchall():
                 return condition
 
     def _literal(self, value: Any) -> str:
