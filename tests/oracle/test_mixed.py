@@ -40,6 +40,7 @@ def run(world: Callable[[], World], histories: int, steps: int) -> None:
     run_state_machine_as_test(machine, settings=wanted)
 
 
+@pytest.mark.slow
 def test_every_view_is_what_a_recompute_gives(world: Callable[[], World]) -> None:
     before = Mixed.compared
     run(world, HISTORIES, STEPS)
