@@ -44,9 +44,9 @@ KINDS = {
         "the rows of the touched partitions",
     ),
     "fixpoint": (
-        "delete what may have gone, derive again what still holds",
-        "the rows of the recursion",
-        "the rows that the changes reach",
+        "follow what changed from level to level",
+        "how often each row arrives at each level",
+        "the rows that the changes reach, some jobs a level",
     ),
 }
 """Kind of block -> how it is maintained, what it remembers, what a refresh costs."""

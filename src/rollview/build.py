@@ -3,8 +3,8 @@
 U1  A build has a CSN from the start; every read in it is as of that CSN, so that it can be interrupted and resumed
     and still gives the view at that one time.
 U2  A large build goes in pieces, cut by a hash of the rows of each join's largest input; the union of the pieces is
-    the whole, since a join is linear in each input. A BagReduce is not: its pieces are cut by its keys. A piece that
-    is done is not done again.
+    the whole, since a join is linear in each input. A BagReduce is not: its pieces are cut by its keys; a Fixpoint is
+    one piece. A piece that is done is not done again.
 U3  Readers see the old contents until the ledger's commit.
 """
 
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rollview.calculus.fixpoint import built_levels
 from rollview.calculus.queries import column, state_query, subquery, union_all
 from rollview.calculus.rolled import signed, whole
 from rollview.calculus.steps import built
@@ -26,9 +27,19 @@ from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import Ledger
 from rollview.spark.evaluate import Leaves, bound, counted
 from rollview.spark.failures import spark_errors
+from rollview.spark.recursion import SparkRecursion
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import Folded, RolledTable
-from rollview.views.blocks import BagReduce, Block, Definition, Join, Reduce, inputs, joins
+from rollview.views.blocks import (
+    BagReduce,
+    Block,
+    Definition,
+    Fixpoint,
+    Join,
+    Reduce,
+    inputs,
+    joins,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -100,21 +111,33 @@ def _fill(
     table = relations.rolled(name)
     largest = max((relations.rows(i.relation) for i in inputs(block)), default=0)
     pieces = max(1, -(-largest // int(str(options.get("piece_rows", PIECE_ROWS)))))
-    if isinstance(block, BagReduce) and not block.keys:
-        pieces = 1  # one bag
+    if isinstance(block, Fixpoint) or (isinstance(block, BagReduce) and not block.keys):
+        pieces = 1  # one recursion, one bag
     buckets = int(str(options.get("buckets", max(1, min(64, largest // BUCKET_ROWS)))))
     progress(0, pieces, name)
-    if pieces == 1:
-        failpoint(Failpoint.BUILD_BEFORE_PIECE)
-        rows = _rows(relations, block, at, None)
-        failpoint(Failpoint.BUILD_AFTER_PIECE)
-    else:
-        rows = _in_pieces(relations, table, at, pieces, progress)
-    folded = table.write_folded(rows, _next_txn(table), None, buckets)
+    with SparkRecursion(relations) as recursion:
+        if pieces == 1:
+            failpoint(Failpoint.BUILD_BEFORE_PIECE)
+            rows = _whole(relations, name, block, at, recursion)
+            failpoint(Failpoint.BUILD_AFTER_PIECE)
+        else:
+            rows = _in_pieces(relations, table, at, pieces, progress)
+        folded = table.write_folded(rows, _next_txn(table), None, buckets)
     failpoint(Failpoint.BUILD_AFTER_WRITE)
     shutil.rmtree(_staging(table, at), ignore_errors=True)
     progress(pieces, pieces, name)
     return folded, buckets
+
+
+def _whole(
+    relations: Relations, name: str, block: Block, at: Csn, recursion: SparkRecursion
+) -> DataFrame:
+    """The block's rows as of `at`, not in pieces; a recursion is settled first."""
+    if not isinstance(block, Fixpoint):
+        return _rows(relations, block, at, None)
+    return recursion.rows(
+        whole(block, built_levels(block, name, at, recursion.leaves.name, recursion))
+    )
 
 
 def _next_txn(table: RolledTable) -> int:

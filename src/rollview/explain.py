@@ -16,11 +16,20 @@ from rollview.changes import Csn
 from rollview.define import parsed
 from rollview.ledger.resolution import resolution_of
 from rollview.ledger.store import ViewRow
-from rollview.propagate import Plan, first_width, plan_step, step_query, terms_of
+from rollview.propagate import Plan, first_width, plan_step, reach_of, step_query, terms_of
 from rollview.refresh import estimated, learned_from, technique
 from rollview.spark.probes import explained_probes
 from rollview.spark.relations import Relations
-from rollview.views.blocks import BagReduce, Block, Definition, Reduce, Union, inputs, joins
+from rollview.views.blocks import (
+    BagReduce,
+    Block,
+    Definition,
+    Fixpoint,
+    Reduce,
+    Union,
+    inputs,
+    joins,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,7 @@ def explain(relations: Relations, view: ViewRow) -> Explanation:
         name = view.definition.block_name(number)
         row = relations.ledger.block(name)
         assert row is not None, "the view's blocks are in the ledger"
-        reach = [relations.reach(i.relation, i.columns, at, to) for i, at in
+        reach = [reach_of(relations, name, i, at, to) for i, at in
                  zip(inputs(block), row.frontier, strict=True)]  # fmt: skip
         width = first_width(relations, block, view.options)
         plan = plan_step(relations, name, block, [Csn(max(r.to, at)) for r, at in
@@ -126,7 +135,7 @@ def _blocks(definition: Definition) -> tuple[dict[str, Any], ...]:
             "block": definition.block_name(k),
             "kind": _kind(b),
             "inputs": [i.relation for i in inputs(b)],
-            "keys": [] if isinstance(b, Union) else list(b.keys),
+            "keys": [] if isinstance(b, Union | Fixpoint) else list(b.keys),
             "remembers": _remembered(b),
         }
         for k, b in enumerate(definition.blocks)
@@ -140,7 +149,12 @@ def _kind(block: Block) -> str:
 
 
 def _remembered(block: Block) -> list[str]:
-    """The memory of a Reduce: its sums; of a BagReduce, what is read as of the mark, stored or derived."""
+    """The memory of a Reduce: its sums; of a BagReduce, what is read as of the mark, stored or derived.
+
+    A Fixpoint remembers at which level each row arrives, how often.
+    """
+    if isinstance(block, Fixpoint):
+        return ["levels"]
     if isinstance(block, BagReduce):
         read = sorted({i.relation for i in inputs(block)})
         return [f"{name} ({'stored' if '#' in name else 'derived'})" for name in read]

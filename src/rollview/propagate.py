@@ -13,18 +13,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rollview.calculus.fixpoint import reads_itself, stepped_levels, written_out
 from rollview.calculus.queries import LeafName
 from rollview.calculus.rolling import (
     Advance,
     Frontier,
-    advances,
     high_water_mark,
     next_width,
 )
-from rollview.calculus.steps import BlockTerm, stepped, together
+from rollview.calculus.steps import BlockTerm, planned, stepped, together
 from rollview.changes import Csn
 from rollview.errors import QueryFailed, RollviewError, SourceError, StepConflict
 from rollview.failpoints import Failpoint, failpoint
@@ -36,9 +37,13 @@ from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
 from rollview.spark.kept import KEEP_ROWS
 from rollview.spark.probes import JoinTerm, Probed, probed_inputs
-from rollview.spark.relations import Relations
+from rollview.spark.recursion import SparkRecursion
+from rollview.spark.relations import Reach, Relations
 from rollview.spark.rolled import Written
-from rollview.views.blocks import BagReduce, Block, Definition, Input, inputs, joins
+from rollview.views.blocks import BagReduce, Block, Definition, Fixpoint, Input, inputs, joins
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 STEP_ROWS = 1_000_000
 """Changed rows that the first step takes from one input; fixed if the view sets `step_rows`."""
@@ -90,28 +95,18 @@ def plan_step(
     """The next step that takes each input towards its target."""
     row = relations.ledger.block(name)
     assert row is not None, f"block {name} is in the ledger"
-    moves: list[tuple[int, Advance]] = []
-    frontier: list[Csn] = []
-    total = first = 0
     targets = _targets_within(relations, block, row.frontier, targets, width)
     lo = high_water_mark(row.frontier)
     ends: tuple[Csn, ...] = ()
     if isinstance(block, BagReduce) and resolution:
         ends = cells(relations.ledger, resolution, lo, high_water_mark(targets))
         targets = [ends[-1]] * len(targets)
-    for number, join in enumerate(joins(block)):
-        part = row.frontier[first : first + len(join.inputs)]
-        wanted, changed = [], []
-        for k, i in enumerate(join.inputs):
-            to = targets[first + k]
-            count = relations.changed_rows(i.relation, part[k], to)
-            wanted.append((k, to))
-            changed.append(count > 0)
-            total += count
-        moves += [(number, a) for a in advances(part, wanted, changed)]
-        frontier += [max(at, to) for at, (_, to) in zip(part, wanted, strict=True)]
-        first += len(join.inputs)
-    return Plan(name, lo, tuple(moves), tuple(frontier), total, ends)
+    ways = list(zip(inputs(block), row.frontier, targets, strict=True))
+    counts = [relations.changed_rows(i.relation, at, to) for i, at, to in ways]
+    changed = [count > 0 for count in counts]
+    moves = planned(block, name, row.frontier, list(enumerate(targets)), changed)
+    frontier = tuple(Csn(max(at, to)) for _, at, to in ways)
+    return Plan(name, lo, tuple(moves), frontier, sum(counts), ends)
 
 
 def _targets_within(
@@ -141,13 +136,19 @@ def _within_width(relations: Relations, i: Input, lo: Csn, to: Csn, width: int) 
 def step_query(
     block: Block, plan: Plan, leaf_name: LeafName, of_term: Callable[[int], LeafName] | None = None
 ) -> exp.Query:
-    """The one query of a step: the union of its terms, and what a Reduce makes of it."""
+    """The one query of a step: the union of its terms, and what a Reduce makes of it.
+
+    The step of a Fixpoint is several queries; this is what they add up to.
+    """
+    if isinstance(block, Fixpoint):
+        return written_out(_terms(block, plan), leaf_name)
     return stepped(block, plan.block, _terms(block, plan), plan.lo, leaf_name, plan.cells, of_term)
 
 
 def terms_of(block: Block, plan: Plan) -> list[JoinTerm]:
-    """The terms of a step, in order."""
-    return [JoinTerm(join, term) for join, term in _terms(block, plan)]
+    """The terms of a step that live tables are asked about, in order: those of a Fixpoint read them whole."""
+    asked = [] if isinstance(block, Fixpoint) else _terms(block, plan)
+    return [JoinTerm(join, term) for join, term in asked]
 
 
 def _terms(block: Block, plan: Plan) -> list[BlockTerm]:
@@ -196,15 +197,12 @@ def _written(
     relations: Relations, block: Block, plan: Plan, intent: Intent
 ) -> tuple[Written, Mapping[str, Asked]]:
     """The rows of a step in its own folder; if that fails, the intent ends and the folder is swept up."""
-    leaves = Leaves(relations.live([i.relation for i in inputs(block)]))
-    tree = step_query(block, plan, leaves.name, leaves.of_term)
     try:
         with spark_errors(relations, plan.block, [i.relation for i in inputs(block)]):
             failpoint(Failpoint.STEP_AFTER_INTENT)
-            probed = probed_inputs(relations, terms_of(block, plan)) if leaves.live else Probed()
-            small = all(relations.rows(i.relation) <= KEEP_ROWS for i in inputs(block))
-            rows = evaluated(relations.spark, tree, leaves, relations, probed.rows, small)
-            step = relations.rolled(plan.block).append(rows, intent.id)
+            with SparkRecursion(relations) as recursion:
+                rows, leaves, asked = _changed(relations, block, plan, recursion)
+                step = relations.rolled(plan.block).append(rows, intent.id)
             for factor, relation, *_ in leaves.wanted:
                 relations.check_read(factor, relation)
             failpoint(Failpoint.STEP_AFTER_WRITE)
@@ -212,11 +210,28 @@ def _written(
         with relations.ledger.atomic():
             relations.ledger.put_trash(f"{intent.payload['folder']}/steps/{intent.id}")
             relations.ledger.end(intent.id)
-        row = blamed_row(relations, _terms(block, plan)) if isinstance(error, QueryFailed) else None
+        terms = [t for t in _terms(block, plan) if not reads_itself(plan.block, *t)]
+        row = blamed_row(relations, terms) if isinstance(error, QueryFailed) else None
         if row is not None:
             raise QueryFailed(error.what, f"{error.detail}\n{row}", error.hint) from error
         raise
-    return step, probed.asked
+    return step, asked
+
+
+def _changed(
+    relations: Relations, block: Block, plan: Plan, recursion: SparkRecursion
+) -> tuple[DataFrame, Leaves, Mapping[str, Asked]]:
+    """The rows that a step adds, what it reads for them, and what live databases were asked."""
+    if isinstance(block, Fixpoint):
+        terms, name = _terms(block, plan), recursion.leaves.name
+        tree = stepped_levels(block, plan.block, terms, plan.lo, name, recursion)
+        return recursion.rows(tree), recursion.leaves, {}
+    leaves = Leaves(relations.live([i.relation for i in inputs(block)]))
+    tree = step_query(block, plan, leaves.name, leaves.of_term)
+    probed = probed_inputs(relations, terms_of(block, plan)) if leaves.live else Probed()
+    small = all(relations.rows(i.relation) <= KEEP_ROWS for i in inputs(block))
+    rows = evaluated(relations.spark, tree, leaves, relations, probed.rows, small)
+    return rows, leaves, probed.asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,10 +280,15 @@ def _targets(
         if upstream is not None:
             deeper = propagate(relations, upstream.definition, to, upstream.options)
             problem = problem or deeper.problem
-        reach = relations.reach(i.relation, i.columns, at, to)
+        reach = reach_of(relations, name, i, at, to)
         targets.append(Csn(max(at, reach.to)))
         problem = problem or reach.problem
     return together(block, row.frontier, targets), problem
+
+
+def reach_of(relations: Relations, name: str, i: Input, at: Csn, to: Csn) -> Reach:
+    """How far an input of block `name` can go towards `to`; where the block reads itself, as far as the others."""
+    return Reach(to) if i.relation == name else relations.reach(i.relation, i.columns, at, to)
 
 
 def first_width(relations: Relations, block: Block, options: Mapping[str, object]) -> int:

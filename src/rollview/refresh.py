@@ -3,7 +3,7 @@
 H1  Every refresh is reported with its technique and the reason for it, in the words that Databricks users know, and
     recorded in the history; a full recompute is never silent.
 H2  A refresh that fails leaves the view at its last good time, marked as stopped with the reason.
-The techniques: NO_OP, APPEND_ONLY, ROW_BASED, GROUP_AGGREGATE, GENERIC_AGGREGATE, WINDOW_FUNCTION,
+The techniques: NO_OP, APPEND_ONLY, ROW_BASED, GROUP_AGGREGATE, GENERIC_AGGREGATE, WINDOW_FUNCTION, RECURSIVE,
 COMPLETE_RECOMPUTE.
 """
 
@@ -26,6 +26,7 @@ from rollview.calculus.cost import (
     learned,
     with_memory,
 )
+from rollview.calculus.rolled import signed
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
 from rollview.errors import ChangesLost, QueryFailed, RefreshError, RollviewError, TimeNotReached
@@ -35,7 +36,7 @@ from rollview.propagate import PropagateReport, propagate
 from rollview.sources.postgresql.live import Asked
 from rollview.spark.evaluate import jobs_of
 from rollview.spark.relations import Relations, stopped_problem
-from rollview.views.blocks import BagReduce, Definition, Reduce, inputs, joins
+from rollview.views.blocks import BagReduce, Definition, Fixpoint, Reduce, inputs, joins
 
 POLICIES = ("auto", "incremental", "incremental_strict", "full")
 
@@ -211,25 +212,40 @@ def _why(technique: str, done: PropagateReport) -> str:
     kind = {"APPEND_ONLY": "rows were only added", "GROUP_AGGREGATE": "only touched groups change",
             "GENERIC_AGGREGATE": "touched groups were computed anew",
             "WINDOW_FUNCTION": "touched partitions were computed anew",
+            "RECURSIVE": "changed rows were followed level by level",
             "ROW_BASED": "changed rows were joined with the other inputs"}[technique]  # fmt: skip
     return f"{read} changed row{'s' * (read != 1)}; {kind}"
 
 
 def technique(relations: Relations, view: ViewRow, to: Csn) -> str:
     """How the changes up to `to` are worked in."""
-    blocks = view.definition.blocks
-    if any(isinstance(block, BagReduce) and not block.grouped for block in blocks):
-        return "WINDOW_FUNCTION"
-    if any(isinstance(block, BagReduce) for block in blocks):
-        return "GENERIC_AGGREGATE"
-    if any(isinstance(block, Reduce) for block in blocks):
-        return "GROUP_AGGREGATE"
+    always = technique_of(view.definition)
+    if always is not None:
+        return always
     row = applying.face(relations.ledger, view.name)
     taken = sum(
         relations.taken_rows(i.relation, at, to)
         for at, i in zip(row.frontier, inputs(view.definition.blocks[-1]), strict=True)
     )
     return "ROW_BASED" if taken else "APPEND_ONLY"
+
+
+def technique_of(definition: Definition) -> str | None:
+    """How changes are worked in, where that depends on the definition alone.
+
+    Hidden blocks that only count, such as the matches of an outer join, are not spoken of.
+    """
+    blocks = definition.blocks
+    if any(isinstance(block, Fixpoint) for block in blocks):
+        return "RECURSIVE"
+    if any(isinstance(block, BagReduce) and not block.grouped for block in blocks):
+        return "WINDOW_FUNCTION"
+    if any(isinstance(block, BagReduce) for block in blocks):
+        return "GENERIC_AGGREGATE"
+    if isinstance(blocks[-1], Reduce):
+        return "GROUP_AGGREGATE"
+    # What is added to a block below, or to a part that takes away, may take rows away above.
+    return "ROW_BASED" if len(blocks) > 1 or signed(blocks[-1]) else None
 
 
 def estimated(relations: Relations, view: ViewRow, to: Csn) -> Estimate:

@@ -56,6 +56,8 @@ FEATURES = {
     "running sum": f"SELECT t.b, SUM(t.b) OVER (PARTITION BY t.a ORDER BY t.b, t.s ROWS BETWEEN UNBOUNDED PRECEDING "
     f"AND CURRENT ROW) AS r {_T}",
     "lag": f"SELECT t.b, LAG(t.b) OVER (PARTITION BY t.a ORDER BY t.b, t.s) AS r {_T}",
+    "recursive": "WITH RECURSIVE r(x, y) AS (SELECT a, d FROM lake.w UNION SELECT r.x, w.d FROM r JOIN lake.w AS w "
+    "ON r.y = w.a) SELECT x, y FROM r",
     "top n": f"SELECT t.a, t.b, t.s {_T} ORDER BY t.a, t.b, t.s LIMIT 2",
 }  # fmt: skip
 
@@ -181,12 +183,41 @@ class Generator:
         if size > 0 and self.pick.random() < 0.7:
             inner = self.query(size)
             return f"({inner.sql}) AS {alias}", [self.under(alias, c) for c in inner.columns]
+        if self.chance(0.04, "recursive"):
+            return f"({self.recursive(size)}) AS {alias}", [
+                Ref(f"{alias}.x", "i"),
+                Ref(f"{alias}.y", "i"),
+            ]
         if self.chance(0.05, "values"):
             rows = "VALUES (1, 'x'), (2, NULL), (1, 'y')"
             return f"({rows}) AS {alias}(x, y)", [Ref(f"{alias}.x", "i"), Ref(f"{alias}.y", "s")]
         table = self.pick.choice(list(TABLES))
         columns = [Ref(f"{alias}.{n}", "s" if k == "string" else "i") for n, k in TABLES[table]]
         return f"{table} AS {alias}", columns
+
+    def recursive(self, size: int) -> str:
+        """A recursive WITH query of two whole numbers; by UNION, or by UNION ALL down to some level."""
+        name, step = self.alias(), self.alias()
+        inner = self.query(size, ["i", "i"])
+        one, two = (f"CAST({c.text} AS INT)" for c in inner.columns)
+        table = self.pick.choice(list(TABLES))
+        refs = [Ref(f"{step}.{n}", "i") for n, k in TABLES[table] if k == "int"]
+        own = [Ref(f"{name}.x", "i"), Ref(f"{name}.y", "i")]
+        shown = f"{self.pick.choice([*own, *refs]).text}, {self.pick.choice(refs).text}"
+        kind = self.one_of("join", "join", "left join").upper()
+        where = (
+            self.condition([*own, *refs] if kind == "JOIN" else own, 1)
+            if self.chance(0.3)
+            else "1 = 1"
+        )
+        read = f"FROM {name} {kind} {table} AS {step} ON {self.equality(own, refs)} WHERE {where}"
+        start = f"SELECT {one}, {two}{{}} FROM ({inner.sql}) AS {self.alias()}"
+        if self.chance(0.7):
+            query = f"{name}(x, y) AS ({start.format('')} UNION SELECT {shown} {read})"
+        else:
+            more = f"SELECT {shown}, {name}.n + 1 {read} AND {name}.n < {self.pick.randint(1, 3)}"
+            query = f"{name}(x, y, n) AS ({start.format(', 1')} UNION ALL {more})"
+        return f"WITH RECURSIVE {query} SELECT x, y FROM {name}"
 
     @staticmethod
     def under(alias: str, column: Ref) -> Ref:

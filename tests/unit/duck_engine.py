@@ -17,10 +17,10 @@ import duckdb
 from laterals import in_duck_words
 from sqlglot import exp
 
-from rollview.calculus import queries, rolled, rolling, steps
+from rollview.calculus import fixpoint, queries, rolled, rolling, steps
 from rollview.calculus.terms import AsOf, Changes, Factor, Timed
 from rollview.changes import BUCKET, COUNT, STAMP, Change, Csn, Row
-from rollview.views.blocks import Block, Reduce, inputs, joins
+from rollview.views.blocks import Block, Fixpoint, Reduce, inputs, joins
 
 CONNECTION = duckdb.connect(":memory:", config={"threads": 1})
 """One for all warehouses: opening one costs more than a whole history."""
@@ -366,8 +366,13 @@ class Warehouse:
         self.relations[name] = table
         table.create()
         leaves = Leaves()
-        states = [queries.state_query(join, at, leaves.name) for join in joins(block)]
-        tree = steps.built(block, queries.union_all(states))
+        if isinstance(block, Fixpoint):
+            recursion = Recursion(self, leaves)
+            tree = fixpoint.built_levels(block, name, at, leaves.name, recursion)
+            leaves.wanted.clear()
+        else:
+            states = [queries.state_query(join, at, leaves.name) for join in joins(block)]
+            tree = steps.built(block, queries.union_all(states))
         if rolled.signed(block):
             tree = rolled.whole(block, tree)
         bound = self.bound(leaves, exact=True)
@@ -385,25 +390,25 @@ class Warehouse:
     ) -> None:
         """Take inputs (by position among all inputs of the block) to their times, in one query."""
         table = self.rolled(name)
-        leaves, terms, frontier, lo = Leaves(), [], (), table.mark
+        leaves, lo = Leaves(), table.mark
         wanted = dict(targets)
         reached = [max(at, wanted.get(k, at)) for k, at in enumerate(table.frontier)]
         if (common := steps.together(table.block, table.frontier, reached)) != reached:
             targets = list(enumerate(common))
-        for join in joins(table.block):
-            first, end = len(frontier), len(frontier) + len(join.inputs)
-            part = table.frontier[first:end]
-            mine = [(k - first, to) for k, to in targets if first <= k < end]
-            plan = rolling.advances(part, mine, self.changed(part, join.inputs, mine))
-            for advance in plan:
-                if advance.term is not None:
-                    terms.append((join, advance.term))
-                part = rolling.advanced(part, advance.input, advance.to)
-            frontier += part
-        if terms:
+        changed = self.changed(table.frontier, inputs(table.block), targets)
+        plan = steps.planned(table.block, name, table.frontier, targets, changed)
+        terms = [(joins(table.block)[n], a.term) for n, a in plan if a.term is not None]
+        if terms and isinstance(table.block, Fixpoint):
+            recursion = Recursion(self, leaves)
+            tree = fixpoint.stepped_levels(table.block, name, terms, lo, leaves.name, recursion)
+            table.append(text(tree))
+        elif terms:
             tree = steps.stepped(table.block, name, terms, lo, leaves.name, cells)
             table.append(text(tree), self.bound(leaves))
-        table.frontier = frontier
+        for position, to in targets:
+            table.frontier = rolling.advanced(
+                table.frontier, position, max(to, table.frontier[position])
+            )
 
     def changed(self, frontier, read, targets) -> list[bool]:
         """Per target: whether its input changed on the way there."""
@@ -413,10 +418,12 @@ class Warehouse:
             at[k] = max(at[k], to)
         return answers
 
-    def bound(self, leaves: Leaves, exact: bool = False) -> str:
-        """The leaves as the WITH clause of the query that names them."""
+    def bound(self, leaves: Leaves, exact: bool = False, only: str | None = None) -> str:
+        """The leaves (that occur in a text) as the WITH clause of the query that names them."""
         parts = []
         for (factor, name, columns), leaf in leaves.wanted.items():
+            if only is not None and quoted(leaf) not in only:
+                continue
             relation = self.relations[name]
             rows = (
                 relation.exact(factor.at, columns) if exact else rows_of(relation, factor, columns)
@@ -437,6 +444,26 @@ class Warehouse:
         columns = [c.name for c in self.rolled(name).block.columns]
         rows = self.run(self.rolled(name).changes(lo, hi, columns))
         return [Change(Csn(stamp), count, tuple(row)) for *row, count, stamp in rows]
+
+
+@dataclass
+class Recursion:
+    """The queries of one recursion, their results kept in tables."""
+
+    warehouse: Warehouse
+    leaves: Leaves
+    made = 0
+
+    def keep(self, rows: exp.Query) -> fixpoint.Kept:
+        Recursion.made += 1
+        name = f"{self.warehouse.prefix}round_{Recursion.made}"
+        sql = text(rows)
+        leaves = self.warehouse.bound(self.leaves, only=sql)
+        made = self.warehouse.run(f"CREATE TABLE {quoted(name)} AS {leaves} SELECT * FROM ({sql})")
+        return fixpoint.Kept(name, made[0][0])
+
+    def least(self, number: exp.Query) -> int | None:
+        return self.warehouse.run(text(number))[0][0]
 
 
 def rows_of(relation: SourceTable | RolledTable, factor: Factor, columns: Sequence[str]) -> str:

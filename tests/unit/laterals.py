@@ -13,6 +13,9 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
             select.append("joins", _joined(view))
         if _has_sets(select.args.get("group")):
             select.having("COUNT(*) > 0", copy=False)
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.upper() == "TRY_SUM":  # the same, as long as nothing overflows
+            call.set("this", "SUM")
     for call in list(tree.find_all(exp.Grouping, exp.GroupingId, exp.Anonymous)):
         name = call.name.upper() if isinstance(call, exp.Anonymous) else call.key.upper()
         if name.startswith("GROUPING") and not isinstance(call.parent, exp.Cast):

@@ -17,7 +17,7 @@ from sqlglot import exp, parse_one
 from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.views import syntax
-from rollview.views.blocks import BagReduce, Block, Column, Generator, Join, Reduce
+from rollview.views.blocks import BagReduce, Block, Column, Generator, Join, Reduce, Union
 
 LeafName = Callable[[Factor, str, tuple[str, ...]], str]
 """(factor, relation, columns) -> the name under which the tree knows that leaf."""
@@ -167,7 +167,7 @@ def summarised(block: Block, changes: exp.Query) -> exp.Query:
     Where parts take rows away, what the parts of one stamp cancel is left out.
     """
     if not isinstance(block, Reduce):
-        plain = isinstance(block, BagReduce) or not block.signed
+        plain = not isinstance(block, Union) or not block.signed
         return changes if plain else _cancelled(block.columns, changes)
     keys = [column(k) for k in block.keys]
     return (

@@ -30,7 +30,7 @@ from rollview.calculus.queries import (
     within,
 )
 from rollview.changes import BUCKET, COUNT, STAMP, Csn
-from rollview.views.blocks import Block, Column, Reduce, Union
+from rollview.views.blocks import Block, Column, Fixpoint, Reduce, Union
 from rollview.views.syntax import quoted
 
 FOLDED, LOG = "_rv_folded", "_rv_log"
@@ -240,7 +240,13 @@ def repeated(block: Block, rows: exp.Query) -> exp.Select:
 
 def signed(block: Block) -> bool:
     """Parts take rows away, so that the rows are known once they are netted."""
-    return (block if isinstance(block, Union) else block.source).signed
+    match block:
+        case Union():
+            return block.signed
+        case Fixpoint():
+            return True  # its rows come with counts
+        case _:
+            return block.source.signed
 
 
 def whole(block: Block, rows: exp.Query) -> exp.Query:

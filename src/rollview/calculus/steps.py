@@ -1,7 +1,8 @@
 """The two queries of every block: its rows as of a time, and the changes that a step adds to it.
 
 Which terms a step has is rolling.py's matter; here they become one tree, by the kind of the block. The inputs of a
-BagReduce move together, since its memory is its source as of one time. Knows blocks, terms and trees.
+BagReduce or Fixpoint move together, since its memory is of one time. A Fixpoint's step is several queries
+(fixpoint.py), of which the terms are made here. Knows blocks, terms and trees.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from rollview.calculus.queries import (
     term_query,
     union_all,
 )
+from rollview.calculus.rolling import Advance, advances
 from rollview.calculus.terms import AsOf, Term
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.views.blocks import BagReduce, Block, Join, joins
+from rollview.views.blocks import BagReduce, Block, Fixpoint, Join, joins
 
 BlockTerm = tuple[Join, Term]
 
@@ -78,8 +80,37 @@ def _rounded(block: BagReduce, changes: exp.Query, cells: Sequence[Csn]) -> exp.
 
 
 def together(block: Block, frontier: Sequence[Csn], targets: Sequence[Csn]) -> list[Csn]:
-    """The targets as the block can take them: the inputs of a BagReduce go as far as all of them can."""
-    if not isinstance(block, BagReduce):
+    """The targets as the block can take them: where its inputs move together, as far as all of them can."""
+    if not isinstance(block, BagReduce | Fixpoint):
         return list(targets)
     least = Csn(min(targets))
     return [Csn(max(least, at)) for at in frontier]
+
+
+def planned(
+    block: Block,
+    name: str,
+    frontier: Sequence[Csn],
+    targets: Sequence[tuple[int, Csn]],
+    changed: Sequence[bool],
+) -> list[tuple[int, Advance]]:
+    """The steps that take inputs of the block, by position, to their times: (join, step within that join).
+
+    `changed[k]` says whether the input of target k changed. A block that reads itself does so last in each join, if
+    anything changed at all: then every other input is where it is going.
+    """
+    moves: list[tuple[int, Advance]] = []
+    first = 0
+    for number, join in enumerate(joins(block)):
+        end = first + len(join.inputs)
+        mine = [
+            (k - first, to, itself := join.inputs[k - first].relation == name, any(changed) if itself else c)
+            for (k, to), c in zip(targets, changed, strict=True)
+            if first <= k < end
+        ]  # fmt: skip
+        mine.sort(key=lambda target: target[2])  # itself last; the others as they are
+        part = tuple(frontier[first:end])
+        plan = advances(part, [(k, to) for k, to, *_ in mine], [c for *_, c in mine])
+        moves += [(number, advance) for advance in plan]
+        first = end
+    return moves

@@ -16,10 +16,10 @@ from sqlglot import parse_one
 
 from rollview.changes import Csn
 from rollview.ledger.store import ViewRow
-from rollview.spark.evaluate import bound
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import quoted
+from rollview.spark.unrolled import unrolled
 from rollview.views.blocks import inputs
 from rollview.views.parse import relation_identifier
 
@@ -46,7 +46,7 @@ def recomputed(relations: Relations, view: ViewRow, at: Csn) -> DataFrame:
         relation_identifier(n): relations(n).exact(at, relations.names_at(n, at))
         for n in _reads(view)
     }
-    rows = bound(relations.spark, parse_one(definition.sql, dialect="spark"), leaves)
+    rows = unrolled(relations.spark, parse_one(definition.sql, dialect="spark"), leaves)
     # A table may have got columns since, for which `*` stands as well.
     return rows.select(*(quoted(c.name) for c in definition.columns))
 

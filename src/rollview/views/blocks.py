@@ -1,4 +1,4 @@
-"""The kinds of block that every view comes down to: Union, Join, Reduce; a BagReduce is the general Reduce.
+"""The kinds of block that every view comes down to: Union, Join, Reduce, Fixpoint; a BagReduce is the general Reduce.
 
 B1  A view is a sequence of blocks; a block reads base relations, other views and earlier blocks alike,
     always through an Input. The last block is the face of the view.
@@ -7,6 +7,7 @@ B2  Expressions are Spark SQL text that `views/parse.py` generated from the pars
 B3  A Reduce keeps one row per key: its keys, the count, and `sums`. Sums are linear: the sum of a group is the
     sum over its changes. Everything shown (`columns`, `having`) is a function of keys, count and sums.
 B4  A BagReduce keeps what it shows, and its keys: what it shows of a key is a function of the key's whole bag.
+B5  A Fixpoint reads itself through an Input like any other relation. It is never the face of a view.
 Plain data: knows neither times nor engines. Words: docs/glossary.md.
 """
 
@@ -120,7 +121,30 @@ class BagReduce:
         return tuple(Column(k, k, types[k]) for k in self.keys if k not in shown)
 
 
-Block = Union | Reduce | BagReduce
+LEVEL, SHOWN = "_rv_level", "_rv_shown"
+
+
+@dataclass(frozen=True, slots=True)
+class Fixpoint:
+    """The rows of `anchor`, and what `step` makes of the rows that are shown, level by level until nothing comes.
+
+    The parts of `step` read the block itself, each through one input. Every part makes the rows' columns and LEVEL: 0
+    in the anchor, one more than that of the row it read in the step. With `distinct` (UNION) a row is shown once, at
+    the first level at which it arrives; the block keeps what is shown (SHOWN) and, beside it, all arrivals.
+    """
+
+    anchor: Union
+    step: Union
+    distinct: bool
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What is kept."""
+        shown = (Column(SHOWN, SHOWN, "boolean"),) if self.distinct else ()
+        return (*self.anchor.columns, *shown)
+
+
+Block = Union | Reduce | BagReduce | Fixpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +170,13 @@ class Definition:
 
 def joins(block: Block) -> tuple[Join, ...]:
     """The joins that feed the block."""
-    return block.parts if isinstance(block, Union) else block.source.parts
+    match block:
+        case Union():
+            return block.parts
+        case Fixpoint():
+            return (*block.anchor.parts, *block.step.parts)
+        case _:
+            return block.source.parts
 
 
 def inputs(block: Block) -> tuple[Input, ...]:

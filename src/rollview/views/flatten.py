@@ -24,6 +24,7 @@ from rollview.views.groups import counted, group_values, grouped_item, over_grou
 from rollview.views.items import Source, parts_of
 from rollview.views.limits import RESERVED
 from rollview.views.names import Scope, cte_of, visible_ctes
+from rollview.views.recursion import recursive_cte, recursive_rows, with_anchors
 from rollview.views.selects import Projection, Selected, selected
 from rollview.views.sets import reduced_sides
 from rollview.views.subqueries import Expansion
@@ -77,6 +78,8 @@ def rows_of(draft: Draft, query: exp.Expr) -> Rows:
     """The rows of a query, flattened as far as possible (W1)."""
     query = unwrapped(query)
     match query:
+        case exp.Query() if (cte := recursive_cte(query)) is not None:
+            return recursive_rows(draft, cte, query, lambda inner: rows_of(draft, inner))
         case exp.Query() if limited(query):
             return _stored(draft, "top", query, lambda o: _top(draft, query, o))
         case exp.Union() if query.args.get("distinct") is False:
@@ -93,14 +96,17 @@ def rows_of(draft: Draft, query: exp.Expr) -> Rows:
 
 
 def original_sql(query: exp.Expr) -> str:
-    """The user's query as generated from the tree, with the WITH queries that it may read."""
+    """The user's query as generated from the tree, with the WITH queries that it may read.
+
+    Only its columns are asked for: of a recursive query the anchor tells them.
+    """
     alone = query.copy()
     outer = visible_ctes(query)
     if outer and isinstance(alone, exp.Query):
         own = alone.args.get("with_")
         inner = own.expressions if own else []
         alone.set("with_", exp.With(expressions=[c.copy() for c in outer] + list(inner)))
-    return sql_of(alone)
+    return sql_of(with_anchors(alone))
 
 
 def _plain_rows(draft: Draft, select: exp.Select) -> Rows:

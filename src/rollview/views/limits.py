@@ -100,10 +100,9 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
         case exp.Aliases() if call_name(node.this) not in GENERATORS:
             hint = "give each column one name with AS"
             raise refusal_of(text, node, Refusal("several names for one expression", hint))
-        case exp.With() if node.args.get("recursive"):
-            raise refusal_of(
-                text, node, Refusal("WITH RECURSIVE", "write the steps as views", word="WITH")
-            )
+        case exp.With() if node.args.get("recursive") and limits is not VIEW:
+            hint = "make a view of it, and query the view"
+            raise refusal_of(text, node, Refusal("WITH RECURSIVE", hint, word="WITH"))
         case exp.Star() if isinstance(node.parent, exp.Anonymous) and not _counts_rows(node.parent):
             raise refusal_of(
                 text, node.parent, Refusal("star inside an expression", "name the columns")

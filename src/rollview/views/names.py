@@ -70,8 +70,11 @@ def bind(text: Text, tree: exp.Query, schema: Schema) -> tuple[str, ...]:
     ctes = _ctes(text, tree)
     used = set()
     for table in list(tree.find_all(exp.Table)):
-        if _cte_of(table, ctes) is None:
+        cte = _cte_of(table, ctes)
+        if cte is None:
             used.add(_bind_table(text, table, keys))
+        elif _inside(table, cte):
+            cte.meta["recursive"] = True
     for column in tree.find_all(exp.Column):
         if column.args.get("db") and f"{column.text('db')}.{column.text('table')}".lower() in keys:
             column.set("db", None)
@@ -100,10 +103,22 @@ def _cte_of(table: exp.Table, ctes: Mapping[str, exp.CTE]) -> exp.CTE | None:
     siblings = cte.parent.expressions
     node: exp.Expr | None = table
     while node is not None and node is not cte.parent.parent:
+        own = node is cte and cte.parent.args.get("recursive")
         if node.parent is cte.parent and _position(siblings, node) <= _position(siblings, cte):
-            return None
+            return cte if own else None
         node = node.parent
     return cte if node is not None else None
+
+
+def _inside(node: exp.Expr | None, tree: exp.Expr) -> bool:
+    while node is not None and node is not tree:
+        node = node.parent
+    return node is not None
+
+
+def is_recursive(cte: exp.Expr | None) -> bool:
+    """The WITH query reads itself."""
+    return isinstance(cte, exp.CTE) and bool(cte.meta.get("recursive"))
 
 
 def _position(nodes: Sequence[exp.Expr], node: exp.Expr) -> int:
@@ -119,7 +134,7 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 
 
 def visible_ctes(query: exp.Expr) -> list[exp.CTE]:
-    """All WITH queries that `query` may read, in an order in which each reads earlier ones only."""
+    """All WITH queries that `query` may read, in an order in which each reads earlier ones (or itself) only."""
     groups: list[list[exp.CTE]] = []
     child = query
     while (node := child.parent) is not None:
@@ -127,7 +142,8 @@ def visible_ctes(query: exp.Expr) -> list[exp.CTE]:
         if with_ is not None and with_ is not child:
             groups.append(list(with_.expressions))
         elif isinstance(node, exp.With):
-            groups.append(node.expressions[: _position(node.expressions, child)])
+            own = int(is_recursive(child))
+            groups.append(node.expressions[: _position(node.expressions, child) + own])
         child = node
     return [cte for group in reversed(groups) for cte in group]
 

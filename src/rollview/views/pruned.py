@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rollview.views.blocks import Block, Definition, Input, Join, Union, inputs
+from rollview.views.blocks import Block, Definition, Fixpoint, Input, Join, Union, inputs
 from rollview.views.syntax import expression
 
 
@@ -71,6 +71,10 @@ def _renamed(block: Block, names: dict[str, str]) -> Block:
             )
         )
 
-    return (
-        renamed(block) if isinstance(block, Union) else replace(block, source=renamed(block.source))
-    )
+    match block:
+        case Union():
+            return renamed(block)
+        case Fixpoint():
+            return replace(block, anchor=renamed(block.anchor), step=renamed(block.step))
+        case _:
+            return replace(block, source=renamed(block.source))

@@ -13,3 +13,17 @@ FROM r
 --   4  - lake.link (2, 3)
 --   5  - lake.link (3, 4)  + lake.link (2, 3) (NULL, 1)
 --   6  - lake.link (3, 4) (5, 6)
+-- blocks
+--   v#0: fixpoint of distinct rows
+--     + changes of lake.link in (1, 2]
+--     + v#0 as of 1 x changes of lake.link in (1, 2]
+--     + changes of v#0 in (1, 2] x lake.link as of 2, stamps kept since 1
+--   v: select
+--     + changes of v#0 in (1, 2]
+-- rows
+--   1: (1, 2) (1, 3) (2, 3) (5, 6)
+--   2: (1, 2) (1, 3) (1, 4) (2, 3) (2, 4) (3, 4) (5, 6)
+--   3: (1, 2) (1, 3) (1, 4) (2, 2) (2, 3) (2, 4) (3, 2) (3, 3) (3, 4) (4, 2) (4, 3) (4, 4) (5, 6)
+--   4: (1, 2) (3, 2) (3, 4) (4, 2) (5, 6)
+--   5: (1, 2) (1, 3) (1, 4) (2, 2) (2, 3) (2, 4) (3, 2) (3, 3) (3, 4) (4, 2) (4, 3) (4, 4) (5, 6) (NULL, 1) (NULL, 2) (NULL, 3) (NULL, 4)
+--   6: (1, 2) (1, 3) (2, 3) (4, 2) (4, 3) (NULL, 1) (NULL, 2) (NULL, 3)

@@ -14,3 +14,21 @@ WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.x = l.a)
 --   4  - lake.link (2, 3)
 --   5  - lake.link (3, 4)  + lake.link (2, 3) (NULL, 1)
 --   6  - lake.link (3, 4) (5, 6)
+-- blocks
+--   v#0: fixpoint of distinct rows
+--     + changes of lake.link in (1, 2]
+--     + v#0 as of 1 x changes of lake.link in (1, 2]
+--     + changes of v#0 in (1, 2] x lake.link as of 2, stamps kept since 1
+--   v#1: reduce by k0
+--     + changes of v#0 in (1, 2]
+--   v: reduce by a
+--     + changes of lake.link in (1, 2]
+--     - changes of lake.link in (1, 2] x v#1 as of 1
+--     - lake.link as of 2, stamps kept since 1 x changes of v#1 in (1, 2]
+-- rows
+--   1: (1) (5)
+--   2: (1) (5)
+--   3: (1) (5)
+--   4: (1) (3) (4) (5)
+--   5: (1) (5) (NULL)
+--   6: (1) (4) (NULL)

@@ -13,3 +13,17 @@ FROM r
 --   4  - lake.link (2, 3)
 --   5  - lake.link (3, 4)  + lake.link (2, 3) (NULL, 1)
 --   6  - lake.link (3, 4) (5, 6)
+-- blocks
+--   v#0: fixpoint of distinct rows
+--     + changes of lake.link in (1, 2]
+--     + v#0 as of 1 x changes of lake.link in (1, 2]
+--     + changes of v#0 in (1, 2] x lake.link as of 2, stamps kept since 1
+--   v: select
+--     + changes of v#0 in (1, 2]
+-- rows
+--   1: (2) (3)
+--   2: (2) (3) (4)
+--   3: (2) (3) (4)
+--   4: (2)
+--   5: (2) (3) (4)
+--   6: (2) (3)
