@@ -31,6 +31,11 @@ MANY_LEAVES = 5
 """Above it, joining small tables in one place is quicker than a broadcast of each (docs/performance.md)."""
 
 
+MOST_PARTITIONS = 1000
+"""More than there are: a coalesce forgets the order of rows. Spark 4.2 cannot cache rows that were checkpointed in the
+order of a column that they do not have any more; nor unite rows that were checkpointed and are not cached."""
+
+
 @dataclass(slots=True)
 class Leaves:
     """The leaves that a tree asked for, each under a name of its own; `live` tables are asked, not read."""
@@ -83,6 +88,15 @@ def rows_of(relation: Relation, factor: Factor, columns: Sequence[str]) -> DataF
 def counted(rows: DataFrame) -> DataFrame:
     """Plain rows, each with the count 1."""
     return rows.withColumn(COUNT, F.lit(1).cast("bigint"))
+
+
+def without_history(rows: DataFrame) -> DataFrame:
+    """The rows, kept by Spark from their first use on, with their size but without what they were made of.
+
+    Whoever asks for it unpersists it, and reads it behind a filter: Spark stops caching what a temporary view shows
+    when the view is dropped.
+    """
+    return rows.coalesce(MOST_PARTITIONS).localCheckpoint(eager=False).persist()
 
 
 def bound(spark: SparkSession, tree: exp.Expr, leaves: Mapping[str, DataFrame]) -> DataFrame:

@@ -17,12 +17,8 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from rollview.calculus.fixpoint import Kept
-from rollview.spark.evaluate import Leaves, bound, rows_of
+from rollview.spark.evaluate import Leaves, bound, rows_of, without_history
 from rollview.spark.relations import Relations
-
-MOST_PARTITIONS = 1000
-"""More than there are: a coalesce forgets the order of rows. Spark 4.2 cannot cache rows that were checkpointed in the
-order of a column that they do not have any more."""
 
 
 class SparkRecursion:
@@ -51,7 +47,7 @@ class SparkRecursion:
     def keep(self, rows: exp.Query) -> Kept:
         """Run the query now."""
         name = f"{self.leaves.prefix}_round{len(self._kept)}"
-        frame = self.rows(rows).coalesce(MOST_PARTITIONS).localCheckpoint(eager=False).persist()
+        frame = without_history(self.rows(rows))
         self._kept[name] = frame
         return Kept(name, frame.count())
 

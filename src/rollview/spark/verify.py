@@ -19,7 +19,7 @@ from rollview.ledger.store import ViewRow
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import quoted
-from rollview.spark.unrolled import unrolled
+from rollview.spark.unrolled import Unrolled
 from rollview.views.blocks import inputs
 from rollview.views.parse import relation_identifier
 
@@ -39,14 +39,14 @@ class VerifyReport:
     examples: tuple[tuple[str, tuple[Any, ...]], ...] = ()
 
 
-def recomputed(relations: Relations, view: ViewRow, at: Csn) -> DataFrame:
+def recomputed(relations: Relations, view: ViewRow, at: Csn, queries: Unrolled) -> DataFrame:
     """The view's query over its relations as of `at`."""
     definition = view.definition
     leaves = {
         relation_identifier(n): relations(n).exact(at, relations.names_at(n, at))
         for n in _reads(view)
     }
-    rows = unrolled(relations.spark, parse_one(definition.sql, dialect="spark"), leaves)
+    rows = queries.rows(parse_one(definition.sql, dialect="spark"), leaves)
     # A table may have got columns since, for which `*` stands as well.
     return rows.select(*(quoted(c.name) for c in definition.columns))
 
@@ -60,13 +60,16 @@ def _reads(view: ViewRow) -> set[str]:
 
 def verify(relations: Relations, view: ViewRow, at: Csn) -> VerifyReport:
     """Compare the view at `at` with a recompute at `at`."""
-    with spark_errors(relations, view.name, sorted(_reads(view))):
-        return _compared(relations, view, at)
+    with (
+        spark_errors(relations, view.name, sorted(_reads(view))),
+        Unrolled(relations.spark) as queries,
+    ):
+        return _compared(relations, view, at, queries)
 
 
-def _compared(relations: Relations, view: ViewRow, at: Csn) -> VerifyReport:
+def _compared(relations: Relations, view: ViewRow, at: Csn, queries: Unrolled) -> VerifyReport:
     have = _comparable(relations.rolled(view.name).table(at))
-    want = _comparable(recomputed(relations, view, at))
+    want = _comparable(recomputed(relations, view, at, queries))
     missing, extra = want.exceptAll(have), have.exceptAll(want)
     counts = (missing.count(), extra.count())
     examples = []
