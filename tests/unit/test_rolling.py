@@ -244,7 +244,7 @@ def test_sabotage_others_are_read_at_the_old_time(monkeypatch):
 
 
 def test_sabotage_all_advances_of_a_query_start_from_the_same_frontier(monkeypatch):
-    monkeypatch.setattr(rolling, "advances", lambda frontier, wanted, changed: tuple(
+    monkeypatch.setattr(steps, "advances", lambda frontier, wanted, changed: tuple(
         rolling.Advance(k, to, rolling.forward_term(frontier, k, to))
         for k, to in dict(wanted).items() if to > frontier[k]))  # fmt: skip
     assert caught(check_history, PARTS, EARLIER, TURNS)
