@@ -103,6 +103,7 @@ def test_it_is_built_at_its_own_time_and_rolls_on(world: World, tmp_path: Path) 
         check_finished(world, wh, ("n",))
 
 
+@pytest.mark.slow
 def test_a_view_can_be_dropped_in_the_middle_of_its_build(world: World) -> None:
     """And another of the same name takes nothing from it, although it is built at the same time."""
     with interrupted(world, 3) as wh:

@@ -20,6 +20,10 @@ from rollview.errors import QueryFailed
 from rollview.views import outer, sets
 from rollview.views.blocks import Reduce
 
+pytestmark = (
+    pytest.mark.slow
+)  # tests/unit breaks the calculus in every run; here every kind of block, one by one
+
 KINDS = {
     "count": ("distinct_rows", "distinct_column"),
     "sums": ("sum_avg", "group_by_join", "count_global"),

@@ -23,6 +23,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.slow
 def test_a_step_over_many_small_tables_is_one_job(spark, tmp_path, monkeypatch):
     lake = Lake(spark, tmp_path / "lake")
     for n in range(1, TABLES + 1):

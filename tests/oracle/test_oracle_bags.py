@@ -66,6 +66,7 @@ def test_views_over_bags_are_what_both_recomputes_say(lake, tmp_path):
         assert "(stored)" in str(warehouse.explain("joined").blocks)
 
 
+@pytest.mark.slow
 def test_z2_a_resolution_rounds_times(lake, tmp_path):
     with opened(lake, tmp_path) as warehouse:
         warehouse.sql(

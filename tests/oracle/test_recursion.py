@@ -90,6 +90,7 @@ def test_a_closure_with_cycles_is_exact_at_every_time(lake, tmp_path):
         assert rows(warehouse, "closure") == closure(lake.at(lake.csn)["link"].rows)
 
 
+@pytest.mark.slow
 def test_a_recursion_that_does_not_end_stops_the_view_until_it_does(lake, tmp_path, monkeypatch):
     monkeypatch.setattr(fixpoint, "MOST_LEVELS_OF_ALL", 6)
     with opened(lake, tmp_path) as warehouse:
@@ -109,6 +110,7 @@ def test_a_recursion_that_does_not_end_stops_the_view_until_it_does(lake, tmp_pa
         assert rows(warehouse, "paths") == paths(lake.at(lake.csn)["link"].rows)
 
 
+@pytest.mark.slow
 def test_a_step_that_dies_is_done_again_once(lake, tmp_path, monkeypatch):
     with opened(lake, tmp_path) as warehouse:
         created(warehouse, "closure", CLOSURE)

@@ -1,6 +1,6 @@
 """A thousand random histories in one Spark batch, refreshed to random times, against two recomputes.
 
-`make test` runs one batch; with `-m slow`, 20 batches (times ROLLVIEW_EXAMPLES) with seeds of their own. A
+`make test-all` runs one batch, and 20 batches (times ROLLVIEW_EXAMPLES) with seeds of their own. A
 failure names the seed and the first history that differs.
 """
 
@@ -82,6 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("histories")
 
 
+@pytest.mark.slow
 def test_a_thousand_histories(spark: SparkSession, folder: Path) -> None:
     batch = Batch(spark, folder, seed=1)
     batch.play(rounds=1)
