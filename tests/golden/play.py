@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 from duck import Duck, bag, duck_sql
 from duck_engine import RolledTable, Warehouse, duck_type, listed, quoted, values
-from golden.case import Row, Schema, Transaction, shown_rows
+from golden.case import Case, Row, Schema, Transaction, shown_rows
 
 from rollview.calculus import queries
 from rollview.changes import COUNT
@@ -222,6 +222,18 @@ class Play:
             f"{self.view} at {time}: missing {shown_rows(missing.elements())}; "
             f"too many {shown_rows(extra.elements())}"
         )
+
+
+def rows_of_written(play: Play, case: Case) -> list[str]:
+    """The case's own commits, refreshed at their end; at every time the rows are compared, then shown."""
+    play.commit(case.commits[0])
+    play.build()
+    for changes in case.commits[1:]:
+        play.commit(changes)
+    play.refresh(play.now)
+    for time in range(1, play.now + 1):
+        play.look(time)
+    return [f"{time}: {shown_rows(play.rows(time))}" for time in range(1, play.now + 1)]
 
 
 def played(play: Play, commits: Iterable[Transaction], seed: int, refreshes: int = 6) -> None:

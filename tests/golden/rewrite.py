@@ -14,9 +14,9 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "unit")]
 
 from golden.blocks import shown_blocks  # noqa: E402
-from golden.case import FOLDER, Case, all_cases, shown_rows, written  # noqa: E402
+from golden.case import FOLDER, Case, all_cases, written  # noqa: E402
 from golden.history import history  # noqa: E402
-from golden.play import Play, defined, played, refusal  # noqa: E402
+from golden.play import Play, defined, played, refusal, rows_of_written  # noqa: E402
 
 from rollview.errors import ViewRefused  # noqa: E402
 
@@ -37,14 +37,7 @@ def rewritten(case: Case) -> Case:
     if case.spark_only:
         return case
     with Play(case.tables, case.views, definitions) as play:
-        play.commit(case.commits[0])
-        play.build()
-        for changes in case.commits[1:]:
-            play.commit(changes)
-        play.refresh(play.now)
-        for time in range(1, play.now + 1):
-            play.look(time)
-        case.written["rows"] = [f"{t}: {shown_rows(play.rows(t))}" for t in range(1, play.now + 1)]
+        case.written["rows"] = rows_of_written(play, case)
     with Play(case.tables, case.views, definitions) as play:
         played(play, history(Random(1), case.tables, length=10), 1)
     return case

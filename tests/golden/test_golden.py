@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 from golden.blocks import shown_blocks
-from golden.case import FOLDER, Case, all_cases, shown_rows, written
+from golden.case import FOLDER, Case, all_cases, written
 from golden.history import history
-from golden.play import Play, defined, played, refusal
+from golden.play import Play, defined, played, refusal, rows_of_written
 
 from rollview.errors import ViewRefused
 
@@ -61,15 +61,8 @@ def check_written(case: Case) -> None:
     """Rows at every time are those of the recompute; blocks and rows are those of the file, if it has them."""
     definitions = defined(case.tables, case.views)
     with Play(case.tables, case.views, definitions) as play:
-        play.commit(case.commits[0])
-        play.build()
-        for changes in case.commits[1:]:
-            play.commit(changes)
-        play.refresh(play.now)
-        for time in range(1, play.now + 1):
-            play.look(time)
-        blocks = shown_blocks(definitions)
-        rows = [f"{time}: {shown_rows(play.rows(time))}" for time in range(1, play.now + 1)]
+        rows = rows_of_written(play, case)
+    blocks = shown_blocks(definitions)
     assert case.written.get("rows", rows) == rows
     assert case.written.get("blocks", blocks) == blocks
 

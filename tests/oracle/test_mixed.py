@@ -1,6 +1,6 @@
 """Random histories over live PostgreSQL databases and a lake, against DuckDB on what each source showed.
 
-`make test` runs a short one, the same each time. ROLLVIEW_EXAMPLES=n with `-m slow` runs 20 n others.
+`make test-all` runs a short one, the same each time, and 20 ROLLVIEW_EXAMPLES others.
 """
 
 from __future__ import annotations

@@ -397,9 +397,8 @@ def test_sabotage_of_probes(shop, wh, monkeypatch, broken):
             test_r1_probes_are_exact_and_take_one_round_trip(shop, wh, seed)
 
 
-def test_sabotage_of_visibility(shop, wh, monkeypatch):
-    """A transaction that runs while the moment is taken, and is captured later, is not shown."""
-    _by_xmax_only(monkeypatch)
+def read_while_one_runs(shop, wh):
+    """Orders at a moment at which one transaction still runs; it is captured before they are patched."""
     with psycopg.connect(shop.url) as slow:
         slow.execute("INSERT INTO orders VALUES (1, 1, 1)")
         shop.owner.execute("INSERT INTO orders VALUES (2, 2, 2)")
@@ -408,6 +407,13 @@ def test_sabotage_of_visibility(shop, wh, monkeypatch):
             wh.capture()
             with live_pin(wh, now):
                 rows = now.whole("shop.orders", wh.ledger.newest_csn(), COLUMNS["orders"])
+    return rows
+
+
+def test_sabotage_of_visibility(shop, wh, monkeypatch):
+    """A transaction that runs while the moment is taken, and is captured later, is not shown."""
+    _by_xmax_only(monkeypatch)
+    rows = read_while_one_runs(shop, wh)
     assert net(rows) != shop.state(wh, "shop", "orders", wh.ledger.newest_csn())
 
 
@@ -419,12 +425,5 @@ def live_pin(wh, now):
 
 
 def test_a_transaction_that_ran_while_the_moment_was_taken_is_put_in(shop, wh):
-    with psycopg.connect(shop.url) as slow:
-        slow.execute("INSERT INTO orders VALUES (1, 1, 1)")
-        shop.owner.execute("INSERT INTO orders VALUES (2, 2, 2)")
-        with held(wh) as now:
-            slow.commit()
-            wh.capture()
-            with live_pin(wh, now):
-                rows = now.whole("shop.orders", wh.ledger.newest_csn(), COLUMNS["orders"])
+    rows = read_while_one_runs(shop, wh)
     assert net(rows) == shop.state(wh, "shop", "orders", wh.ledger.newest_csn())

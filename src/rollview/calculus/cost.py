@@ -1,6 +1,6 @@
 """What a refresh would cost: incrementally, and in full.
 
-Seconds on the machine that docs/performance.md names, from row counts that the timeline knows; only the comparison
+Seconds on one machine with two cores, from row counts that the timeline knows; only the comparison
 matters. The constants come from measurements of warm runs on two cores: a job costs about 0.1 s before it does
 anything, a scan reads 20 million rows a second, a join with a write makes 1.5 million rows a second. `learned`
 says how far a view's own refreshes were from that, on the machine at hand.

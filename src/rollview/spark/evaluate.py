@@ -28,7 +28,7 @@ Leaf = tuple[Factor, str, tuple[str, ...], int | None]
 
 
 MANY_LEAVES = 5
-"""Above it, joining small tables in one place is quicker than a broadcast of each (docs/performance.md)."""
+"""Above it, small tables are joined in one place (docs/decisions/017)."""
 
 
 MOST_PARTITIONS = 1000

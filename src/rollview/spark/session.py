@@ -1,6 +1,6 @@
 """The one place where a SparkSession is made, and the settings that rollview relies on.
 
-Each setting has its reason beside it; the measurements are in docs/performance.md and shared with the tests.
+Each setting has its reason beside it, with seconds where they were measured.
 A user's own session is taken as it is, after a check that it can read Delta Lake and that what decides results
 (time zone, ANSI mode) is as rollview needs it. A master URL and any Spark setting can come from rollview.toml.
 """
