@@ -242,11 +242,13 @@ REACHED_BY: dict[Failpoint, tuple[str, ...]] = {
 
 def main(root: str, scenario: str) -> None:
     """Act in the world at `root`; the environment says where to die."""
+    from spark_session import SHORT
+
     from rollview.spark.session import make_session
 
     settings = {
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        **SHORT,
     }
     session = frugal(make_session(settings, "local[2]"))
     SCENARIOS[scenario].act(Warehouse(Path(root) / "wh", session))

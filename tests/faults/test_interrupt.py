@@ -63,7 +63,8 @@ def test_a_view_that_is_being_built_says_so(world: World) -> None:
         assert (wh.status("n").state, wh.status("n").view_time) == ("building", None)
 
 
-@pytest.mark.parametrize("process", [pytest.param("the same", marks=pytest.mark.slow), "another"])
+@pytest.mark.slow
+@pytest.mark.parametrize("process", ["the same", "another"])
 def test_the_next_refresh_goes_on_with_the_build(world: World, process: str) -> None:
     wh = interrupted(world, 1)
     before = staged(wh)

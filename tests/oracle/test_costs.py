@@ -169,6 +169,7 @@ def test_the_first_refresh_of_a_process_reads_the_small_tables(
         shop.warehouse.refresh(view)
 
 
+@pytest.mark.slow
 def test_a_small_table_that_changes_is_kept_and_patched(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +233,7 @@ def test_rolling_costs_no_job(shop: Shop, jobs: Callable[[], int]) -> None:
         shop.warehouse.apply("totals", to=shop.lake.csn)
 
 
+@pytest.mark.slow
 def test_verify_brings_few_rows_to_the_driver(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten examples of each kind at most, however much is wrong."""
     shop.sell()

@@ -83,6 +83,7 @@ def test_z2_a_resolution_rounds_times(lake, tmp_path):
         assert "0 and 4" in refused.value.detail
 
 
+@pytest.mark.slow
 def test_a_row_that_fails_is_named_and_the_view_heals_when_it_goes(lake, tmp_path):
     with opened(lake, tmp_path) as warehouse:
         warehouse.sql(

@@ -57,6 +57,7 @@ def test_a_table_registered_anew_is_right_again(spark, shop):
     assert wh.verify("ids").ok
 
 
+@pytest.mark.slow
 def test_a_strict_view_waits_to_be_told(spark, shop):
     wh, lake = shop
     wh.alter("total", {"policy": "incremental_strict"})

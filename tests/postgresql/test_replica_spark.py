@@ -42,6 +42,7 @@ def expected(connection: psycopg.Connection, names: dict[int, str]) -> list[tupl
     return sorted((name, n, total) for name, (n, total) in groups.items())
 
 
+@pytest.mark.slow
 def test_a_view_over_a_replica_and_a_lake(database, spark, tmp_path: Path) -> None:
     url = database()
     names = {1: "ann", 2: "bob"}
