@@ -26,6 +26,7 @@ from bench import (
     postgresql,
     profile,
     results,
+    shapes,
     start,
     tables,
 )
@@ -67,6 +68,10 @@ def _commits(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
     return commits.measured(runner, work, *((60, 100_000) if chosen.quick else ()))
 
 
+def _shapes(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
+    return shapes.measured(runner, work, *((100_000, 2) if chosen.quick else ()))
+
+
 def _start(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
     return start.measured(runner, work, *((2,) if chosen.quick else ()))
 
@@ -91,6 +96,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace, Runner, Path], Found]] = {
     "chain": _chain,
     "many": _many,
     "commits": _commits,
+    "shapes": _shapes,
     "start": _start,
     "profile": _profile,
     "postgresql": _postgresql,

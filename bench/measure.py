@@ -2,8 +2,9 @@
 
 M1  Variants alternate: each round runs every variant once, in an order that rotates, so that a JVM that gets warmer
     or a machine that gets busier touches all of them alike.
-M2  Seconds are wall-clock time; a run also says how many Spark jobs it started and what share of the cores other
-    processes used meanwhile. Nothing is thrown away: the median, the extremes and the busiest run are all reported.
+M2  Seconds are wall-clock time; a run also says how many Spark jobs it started, how many rows their tasks read from
+    files and wrote to them, and what share of the cores other processes used meanwhile. Nothing is thrown away: the
+    median, the extremes and the busiest run are all reported.
 M3  Before a run the machine is given some time to become quiet.
 """
 
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from rollview.spark.session import make_session
@@ -35,6 +37,8 @@ class Run:
 
     seconds: float = 0.0
     jobs: int = 0
+    rows_read: int = 0
+    rows_written: int = 0
     other_cpu: float = 0.0
     result: Any = None
 
@@ -58,7 +62,10 @@ class Samples:
             "min": round(min(seconds), 4),
             "max": round(max(seconds), 4),
             "runs": len(seconds),
-            "jobs": round(statistics.median(run.jobs for run in self.runs)),
+            **{
+                name: round(statistics.median(getattr(run, name) for run in self.runs))
+                for name in ("jobs", "rows_read", "rows_written")
+            },
             "other_cpu": round(max(run.other_cpu for run in self.runs), 2),
         }
 
@@ -79,12 +86,28 @@ class Runner:
     def run(self) -> Iterator[Run]:
         """Measures what happens inside (M2)."""
         run, jobs, cpu = Run(), self.jobs(), cpu_seconds()
+        stage = int(self._scheduler.nextStageId())
         started = time.perf_counter()
         yield run
         run.seconds = time.perf_counter() - started
         busy, own = (now - then for now, then in zip(cpu_seconds(), cpu, strict=True))
         run.jobs = self.jobs() - jobs
+        run.rows_read, run.rows_written = self._moved(stage)
         run.other_cpu = max(0.0, busy - own) / (run.seconds * (os.cpu_count() or 1))
+
+    def _moved(self, first: int) -> tuple[int, int]:
+        """The rows that the tasks of all stages from the first on read and wrote."""
+        context = self.spark._jsc.sc()
+        context.listenerBus().waitUntilEmpty()
+        read = written = 0
+        for stage in range(first, int(self._scheduler.nextStageId())):
+            try:
+                data = context.statusStore().lastStageAttempt(stage)
+            except Py4JJavaError:  # a stage that was skipped
+                continue
+            read += data.inputRecords()
+            written += data.outputRecords()
+        return read, written
 
     def settle(self) -> None:
         """Wait while others use the cores, as long as there is patience left (M3)."""

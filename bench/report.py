@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "performance.md"
 PICTURES = ROOT / "docs" / "img"
 FOLD_EVERY = 50
 """A view with so many pending steps is folded: over so many refreshes a fold is spread at most."""
-BENCHMARKS = ("star", "chain", "many", "commits", "start", "profile", "postgresql")
+BENCHMARKS = ("star", "chain", "many", "commits", "shapes", "start", "profile", "postgresql")
 VIEWS = {"select_join": "select-join", "aggregate": "aggregate"}
 
 TOP = """# Performance
@@ -60,6 +60,12 @@ COMMITS = """## Small commits in a row
 Commits of 10 changes, each refreshed by itself and folded where that pays, as `rollview run` does. Files and bytes
 are those of the view's whole warehouse: at the start, at the end, and once the grace time of replaced files is over.
 """
+SHAPES = """## Other shapes
+
+Each over a table of {rows} rows with 1,000 changes: the sales of the star, or for the closure half a million ways of
+two links. Rows are those that Spark's tasks read from files and wrote to them, for each row that changed, by a refresh
+and by a full recompute.
+"""
 START = """## Session start
 
 A process that imports rollview, opens a warehouse, starts Spark and refreshes the select-join view of the star
@@ -95,7 +101,7 @@ def write() -> None:
     drawn = plots.draw(found, PICTURES)
     sections = [TOP.format(machine=_machine()), _targets(found), _star(found["star"], drawn),
                 _readers(found["star"], drawn), _chain(found["chain"], drawn), _many(found["many"]),
-                _commits(found["commits"], drawn), _start(found["start"]),
+                _commits(found["commits"], drawn), _shapes(found["shapes"]), _start(found["start"]),
                 _postgresql(found["postgresql"]), _profile(found["profile"])]  # fmt: skip
     PAGE.write_text("\n".join(s.rstrip() + "\n" for s in sections if s), encoding="utf-8")
 
@@ -210,6 +216,19 @@ def _commits(cells: list[dict[str, Any]], drawn: Sequence[str]) -> str:
     ]  # fmt: skip
     picture = _picture("commits", drawn, "seconds of a refresh, commit after commit")
     return f"{COMMITS}{picture}\n{table(head, rows)}" if rows else ""
+
+
+def _shapes(cells: list[dict[str, Any]]) -> str:
+    head = ["shape", "full s", "refresh s", "full / refresh", "jobs", "auto: choice, against the better", "technique",
+            "rows read", "rows written"]  # fmt: skip
+    rows = [
+        [c["case"], *_times(c, merge=False), c["technique"],
+         *(" / ".join(f"{c[way][k] / c['changes']:,.1f}" for way in ("refresh", "full"))
+           for k in ("rows_read", "rows_written"))]
+        for c in cells
+    ]  # fmt: skip
+    top = SHAPES.format(rows=f"{cells[0]['rows']:,}") if cells else ""
+    return f"{top}\n{table(head, rows)}" if rows else ""
 
 
 def _start(cells: list[dict[str, Any]]) -> str:

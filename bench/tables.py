@@ -88,6 +88,17 @@ def commits(cells: Found) -> Table:
     return table
 
 
+def shapes(cells: Found) -> Table:
+    """What SQL has besides; rows are those that Spark's tasks read and wrote for each changed row."""
+    table = Table(
+        "shape", *TAIL, "read", "written", title="other shapes, a million rows, 1,000 changes"
+    )
+    for c in cells:
+        moved = [f"{c['refresh'][k] / c['changes']:.1f}" for k in ("rows_read", "rows_written")]
+        table.add_row(c["case"], *_tail(c), *moved)
+    return table
+
+
 def start(cells: Found) -> Table:
     """A cold process."""
     table = Table("part", "seconds", title="session start, a process each")
@@ -125,6 +136,7 @@ TABLES: dict[str, Callable[[Found], Any]] = {
     "chain": chain,
     "many": many,
     "commits": commits,
+    "shapes": shapes,
     "start": start,
     "profile": profile.shown,
     "postgresql": postgresql,

@@ -178,7 +178,6 @@ def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Hist
             "INSERT OVERWRITE {t} VALUES (7,'w',7,'x y',NULL), (4,'d',4,'x y',DATE'2024-01-31')",
             "ALTER TABLE {t} ADD COLUMN extra ARRAY<INT>",
             "INSERT INTO {t} SELECT id, 'z', 5, 'many', NULL, array(1, NULL) FROM range(30)",
-            "RESTORE TABLE {t} TO VERSION AS OF 7",
             "TRUNCATE TABLE {t}",
         ],
     )

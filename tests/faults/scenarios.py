@@ -237,7 +237,7 @@ REACHED_BY: dict[Failpoint, tuple[str, ...]] = {
     F.DROP_BEFORE_COMMIT: ("drop",),
     F.DROP_AFTER_COMMIT: ("drop",),
 }
-"""The first one of each is tried in `make test`, all with the slow tests; `@2` is the second time that it comes by."""
+"""All are slow tests; `@2` is the second time that it comes by."""
 
 
 def main(root: str, scenario: str) -> None:

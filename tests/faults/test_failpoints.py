@@ -1,7 +1,7 @@
 """A crash at every failpoint: nothing is lost, nothing is done twice, nothing is left over.
 
 Each failpoint is tried as an exception that nothing catches, all Python state dropped, and as SIGKILL of a process
-with its JVM. `make test` tries one of each; the others are slow tests, for `make test-all`.
+with its JVM. `make test` tries a kill; the others are slow tests, for `make test-all`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,9 @@ pytestmark = [pytest.mark.faults, pytest.mark.spark]
 HERE = [p for p in Failpoint if p.value.partition(".")[0] not in ("stream", "slot", "load")]
 """Those of PostgreSQL sources are tried in tests/postgresql/test_crashes.py."""
 CASES = [(point, name) for point in HERE for name in REACHED_BY.get(point, ("none",))]
-RAISED_IN_EVERY_RUN = (Failpoint.STEP_AFTER_COMMIT,)
 KILLED_IN_EVERY_RUN = ((Failpoint.STEP_AFTER_WRITE, "refresh groups"),)
 
 
-def quick(point: Failpoint, case: str) -> bool:
-    """Whether the case is one that `make test` tries."""
-    return point in RAISED_IN_EVERY_RUN and case == REACHED_BY.get(point, ("none",))[0]
-
-
-RAISED = [pytest.param(*c, marks=[] if quick(*c) else [pytest.mark.slow]) for c in CASES]
 KILLED = [
     pytest.param(*c, marks=[] if c in KILLED_IN_EVERY_RUN else [pytest.mark.slow]) for c in CASES
 ]
@@ -71,7 +64,8 @@ def test_every_failpoint_has_a_scenario() -> None:
     } == set()
 
 
-@pytest.mark.parametrize(("point", "case"), RAISED, ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize(("point", "case"), CASES, ids=label)
 def test_an_exception_at_a_failpoint(
     origin: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: Failpoint, case: str
 ) -> None:

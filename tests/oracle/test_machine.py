@@ -18,7 +18,7 @@ from spark_session import interpreted
 
 pytestmark = pytest.mark.spark
 
-HISTORIES, STEPS = 1, 5
+HISTORIES, STEPS = 1, 4
 MANY_HISTORIES, MANY_STEPS = 20, 40
 
 
