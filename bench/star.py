@@ -47,9 +47,11 @@ def history(spark: SparkSession, rows: int, vectors: bool, plan: Sequence[Batch]
         for table in TABLES:
             files.linked(base / table, folder / table)
         if vectors:
+            spark.conf.set("spark.sql.runSQLOnFiles", "true")  # rollview's sessions have it off
             for table in TABLES:
                 spark.sql(f"ALTER TABLE delta.`{folder / table}` SET TBLPROPERTIES "
                           "('delta.enableDeletionVectors' = 'true')")  # fmt: skip
+            spark.conf.set("spark.sql.runSQLOnFiles", "false")
         marks, changes = [files.versions(folder)], Changes(spark, folder, rows)
         for batch in plan:
             changes.commit(batch)
