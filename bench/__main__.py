@@ -51,7 +51,7 @@ def star(chosen: argparse.Namespace, runner: Runner, work: Path) -> Found:
 def _cells(chosen: argparse.Namespace, rows: int, vectors: bool) -> list[grid.Cell]:
     if not chosen.changes:
         return (grid.whole if chosen.large else grid.standard)(rows, vectors)
-    rounds, others = (3, 2) if chosen.quick else (5, 5)
+    rounds, others = (3, 2) if chosen.quick else (5, chosen.others)
     return [grid.Cell(rows, n, customers, vectors, rounds, others, readers=not chosen.quick)
             for n in chosen.changes for customers in YES_NO[chosen.customers]]  # fmt: skip
 
@@ -114,6 +114,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--changes", type=int, nargs="+", help="changes in a batch")
     parser.add_argument("--customers", choices=YES_NO, default="no", help="1 %% customer updates")
     parser.add_argument("--vectors", choices=YES_NO, default="no", help="deletion vectors")
+    parser.add_argument(
+        "--others", type=int, default=5, help="of the rounds, those with recompute and MERGE"
+    )
     parser.add_argument("--quick", action="store_true", help="few repetitions")
     parser.add_argument("--large", action="store_true", help="every cell of the star")
     parser.add_argument("--save", action="store_true", help="write to bench/results")

@@ -229,7 +229,8 @@ def _changed(
     leaves = Leaves(relations.live([i.relation for i in inputs(block)]))
     tree = step_query(block, plan, leaves.name, leaves.of_term)
     probed = probed_inputs(relations, terms_of(block, plan)) if leaves.live else Probed()
-    small = all(relations.rows(i.relation) <= KEEP_ROWS for i in inputs(block))
+    read = {i.relation for i in inputs(block)}
+    small = frozenset(name for name in read if relations.rows(name) <= KEEP_ROWS)
     rows = evaluated(relations.spark, tree, leaves, relations, probed.rows, small)
     return rows, leaves, probed.asked
 

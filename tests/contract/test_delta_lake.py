@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -374,7 +375,10 @@ def test_at_is_the_same_patched_and_travelled(
         parts = []
         for version in versions:
             later = [change for change in history.captured if change.position > version]
-            found = read.at(spark, relation, columns, version, relation.position, later, limit)
+            found = reduce(
+                DataFrame.unionAll,
+                read.parts_at(spark, relation, columns, version, relation.position, later, limit),
+            )
             parts.append(found.select(F.lit(version), "*"))
         bags: dict[int, Bag] = {version: Counter() for version in versions}
         with interpreted(spark):
@@ -388,7 +392,7 @@ def test_at_is_the_same_patched_and_travelled(
 def test_at_without_later_changes_reads_the_newest_usable_version(
     spark: SparkSession, plain: History
 ) -> None:
-    found = read.at(spark, plain.relation, plain.columns, 1, 2, (), None)
+    (found,) = read.parts_at(spark, plain.relation, plain.columns, 1, 2, (), None)
     assert net(found) == plain.states[2] == plain.states[1]
     assert plain.captured[1].position == 3
 

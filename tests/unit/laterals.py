@@ -16,6 +16,8 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
     for call in tree.find_all(exp.Anonymous):
         if call.name.upper() == "TRY_SUM":  # the same, as long as nothing overflows
             call.set("this", "SUM")
+        if call.name.upper() == "XXHASH64":
+            call.set("this", "HASH")
     for call in list(tree.find_all(exp.Grouping, exp.GroupingId, exp.Anonymous)):
         name = call.name.upper() if isinstance(call, exp.Anonymous) else call.key.upper()
         if name.startswith("GROUPING") and not isinstance(call.parent, exp.Cast):

@@ -223,7 +223,7 @@ def test_sabotage_a_flipped_sign_in_moved(kind, sabotage):
 
 @pytest.mark.parametrize("kind", ["plain", "by key"])
 def test_sabotage_null_keys_are_compared_with_equals(kind, sabotage):
-    sabotage.setattr(rolled, "_same_key", lambda keys, left, right: exp.and_(*(
+    sabotage.setattr(rolled, "_alike", lambda keys, left, right: exp.and_(*(
         exp.EQ(this=exp.column(k.name, left), expression=exp.column(k.name, right))
         for k in keys)))  # fmt: skip
     assert any_life(kind)

@@ -10,7 +10,7 @@ Leaves: FOLDED (a Reduce: keys, sums, count; else plain rows), LOG (keys, sums, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -114,16 +114,33 @@ def netted(block: Block, rows: exp.Query, keep: exp.Expr | None) -> exp.Select:
     return query.having(keep) if keep is not None else query
 
 
+Same = Callable[[Sequence[Column], str, str], exp.Expr]
+
+
 def _same_key(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
     return every(exp.NullSafeEQ(this=column(k.name, left), expression=column(k.name, right))
                  for k in keys)  # fmt: skip
 
 
-def _among(rows: exp.Query, block: Block, others: exp.Query, kind: str) -> exp.Select:
-    """The rows whose key is (SEMI) or is not (ANTI) among `others`."""
+def _alike(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
+    """The same key, or for several columns the same hash of it: one number is found faster than many values.
+
+    Other keys may have the same hash. They are netted like those that are meant, and come out as they went in.
+    """
+    if len(keys) == 1:
+        return _same_key(keys, left, right)
+    hashes = (exp.Anonymous(this="XXHASH64", expressions=[column(k.name, side) for k in keys])
+              for side in (left, right))  # fmt: skip
+    return exp.EQ(this=next(hashes), expression=next(hashes))
+
+
+def _among(
+    rows: exp.Query, block: Block, others: exp.Query, kind: str, same: Same | None = None
+) -> exp.Select:
+    """The rows whose key is (SEMI) or is not (ANTI) like one of `others`."""
     return exp.select("_rv_f.*").from_(subquery(rows, "_rv_f")).join(
         subquery(others, "_rv_o"),
-        on=_same_key(kept_keys(block), "_rv_f", "_rv_o"), join_type=kind)  # fmt: skip
+        on=(same or _alike)(kept_keys(block), "_rv_f", "_rv_o"), join_type=kind)  # fmt: skip
 
 
 def _counted(sign: str) -> exp.Expr:
@@ -139,7 +156,12 @@ def _folded(block: Block) -> exp.Select:
 
 def signed_state(block: Block, span: Window) -> exp.Query:
     """The state as a signed bag: cheap, and right wherever only sums of counts matter (joins)."""
-    return _folded(block) if span.empty else union_all([_folded(block), moved(block, span)])
+    return union_all(signed_parts(block, span))
+
+
+def signed_parts(block: Block, span: Window) -> list[exp.Query]:
+    """What the signed state is the union of: the folded rows, and what the log moves."""
+    return [_folded(block)] if span.empty else [_folded(block), moved(block, span)]
 
 
 def state(block: Block, span: Window, any_taken: bool) -> exp.Query:
@@ -282,7 +304,9 @@ def _running(
         *keys, *(named(exp.Sum(this=column(s)), s) for s in sums), column(STAMP)
     ).from_(subquery(inside, "_rv_i")).group_by(*(k.copy() for k in keys), column(STAMP))  # fmt: skip
     old = state(block, before, any_taken)
-    old = _among(old, block, inside.copy(), "SEMI") if keys else _at_least_one(block, old)
+    old = (
+        _among(old, block, inside.copy(), "SEMI", _same_key) if keys else _at_least_one(block, old)
+    )
     start = exp.select(*(k.copy() for k in keys), *(column(s) for s in sums),
                        named(bigint(lo), STAMP)).from_(subquery(old, "_rv_b"))  # fmt: skip
     by = f"PARTITION BY {', '.join(map(quoted, block.keys))} " if keys else ""

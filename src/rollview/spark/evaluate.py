@@ -4,6 +4,8 @@ E1  What runs is the text generated from the tree, never a user's text.
 E2  Leaves are bound under names of their own, so that evaluations can go on side by side.
 E3  A broadcast is a Spark job of its own. Where a step would take many, of small tables, each table becomes one
     partition instead, and each term one task that joins its tables by hashing: one job, whatever the number.
+E4  A union ends what Spark compiles into one piece: below it every row of a large table would be written out, only to
+    be dropped by the join above. So a term over a table in parts becomes as many terms, each with one part.
 Knows Spark and relations; not what a query is for. `jobs_of` counts the Spark jobs of a piece of work.
 """
 
@@ -13,12 +15,13 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 
-from rollview.calculus.queries import LeafName
+from rollview.calculus.queries import LeafName, union_all
 from rollview.calculus.terms import AsOf, Changes, Factor, Timed
 from rollview.changes import COUNT, STAMP
 from rollview.sources.relation import Relation
@@ -30,6 +33,9 @@ Leaf = tuple[Factor, str, tuple[str, ...], int | None]
 MANY_LEAVES = 5
 """Above it, small tables are joined in one place (docs/decisions/017)."""
 
+
+GROUPING = ("distinct", "group", "having", "limit", "windows")
+"""What a query must not have, to be the union of itself over parts of what it reads."""
 
 MOST_PARTITIONS = 1000
 """More than there are: a coalesce forgets the order of rows. Spark 4.2 cannot cache rows that were checkpointed in the
@@ -81,8 +87,43 @@ def rows_of(relation: Relation, factor: Factor, columns: Sequence[str]) -> DataF
         case AsOf(_, at):
             return relation.at(at, columns)
         case Timed(_, lo, at):
-            old = relation.at(lo, columns).withColumn(STAMP, F.lit(0).cast("bigint"))
-            return old.unionByName(relation.changes(lo, at, columns))
+            return _old(relation.at(lo, columns)).unionByName(relation.changes(lo, at, columns))
+
+
+def parts_of(relation: Relation, factor: Factor, columns: Sequence[str]) -> list[DataFrame]:
+    """The rows of a factor in at most two parts: one that may be large, and one that patches it (E4)."""
+    match factor:
+        case Changes():
+            return [rows_of(relation, factor, columns)]
+        case AsOf(_, at):
+            first, *patches = relation.parts(at, columns)
+        case Timed(_, lo, at):
+            first, *patches = map(_old, relation.parts(lo, columns))
+            patches.append(relation.changes(lo, at, columns))
+    return [first, reduce(DataFrame.unionByName, patches)] if patches else [first]
+
+
+def _old(rows: DataFrame) -> DataFrame:
+    return rows.withColumn(STAMP, F.lit(0).cast("bigint"))
+
+
+def in_parts(tree: exp.Query, name: str, parts: Sequence[str]) -> exp.Query:
+    """The tree with parts for the leaf whose union they are: each query that reads it, once for each part (E4)."""
+    found = next((t for t in tree.find_all(exp.Table) if t.name == name), None)
+    if found is None:
+        return tree
+    query = found.find_ancestor(exp.Select)
+    assert query is not None and not any(query.args.get(k) for k in GROUPING), "terms are products"
+    versions = []
+    for part in parts:
+        found.set("this", exp.to_identifier(part, quoted=True))
+        versions.append(query.copy())
+    united = union_all(versions)
+    if query is tree:
+        tree = united
+    else:
+        query.replace(united)
+    return in_parts(tree, name, parts)
 
 
 def counted(rows: DataFrame) -> DataFrame:
@@ -116,17 +157,27 @@ def evaluated(
     leaves: Leaves,
     relation: Callable[[str], Relation],
     probed: Mapping[tuple[int, int], DataFrame],
-    small: bool = False,
+    small: frozenset[str] = frozenset(),
 ) -> DataFrame:
     """The DataFrame of a tree over factors of relations; `probed`: by term and input, what was asked already.
 
-    `small`: every relation is; if there are many of them, they are joined in one place (E3).
+    `small`: the relations that are; if all are and there are many, they are joined in one place (E3). The rest are read
+    in parts (E4).
     """
-    frames = {}
-    together = small and len(leaves.wanted) > MANY_LEAVES
+    frames: dict[str, DataFrame] = {}
+    together = len(leaves.wanted) > MANY_LEAVES and all(r in small for _, r, *_ in leaves.wanted)
     for (factor, relation_name, columns, term), name in leaves.wanted.items():
         rows = probed.get((term, factor.input)) if term is not None else None
-        rows = rows_of(relation(relation_name), factor, columns) if rows is None else rows
+        if rows is None and relation_name not in small:
+            parts = parts_of(relation(relation_name), factor, columns)
+            if len(parts) > 1:
+                names = [f"{name}_{n}" for n in range(len(parts))]
+                tree = in_parts(tree, name, names)
+                frames |= zip(names, parts, strict=True)
+                continue
+            rows = parts[0]
+        elif rows is None:
+            rows = rows_of(relation(relation_name), factor, columns)
         if together:
             rows = rows.coalesce(1)
             rows = rows if isinstance(factor, Changes) else rows.hint("shuffle_hash")

@@ -102,7 +102,10 @@ class RolledTable:
     def table(self, time: Csn) -> DataFrame:
         """The visible rows as of `time`, duplicates included."""
         pin = self.pinned(time)
-        rows = self._bound(rolled.visible(self.block, pin.span, pin.any_taken), pin)
+        if pin.span.empty and not isinstance(self.block, Reduce):
+            rows = self.folded(pin.row)
+        else:
+            rows = self._bound(rolled.visible(self.block, pin.span, pin.any_taken), pin)
         return rows.select(*(quoted(c.name) for c in self.block.columns))
 
     def exact(self, time: Csn, columns: Sequence[str]) -> DataFrame:
@@ -117,6 +120,16 @@ class RolledTable:
         else:
             tree = rolled.signed_state(self.block, pin.span)
         return self._bound(rolled.shown(self.block, tree), pin).select(*map(quoted, columns), COUNT)
+
+    def parts(self, time: Csn, columns: Sequence[str]) -> tuple[DataFrame, ...]:
+        """The rows as of `time`, the folded ones apart from what the log moves."""
+        if isinstance(self.block, Reduce):
+            return (self.at(time, columns),)
+        pin = self.pinned(time)
+        return tuple(
+            self._bound(rolled.shown(self.block, part), pin).select(*map(quoted, columns), COUNT)
+            for part in rolled.signed_parts(self.block, pin.span)
+        )
 
     def changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> DataFrame:
         """The visible changes in (lo, hi]."""
@@ -152,14 +165,14 @@ class RolledTable:
             check_exact(self.ledger, row.view, time)
 
     def _bound(self, tree: exp.Query, pin: Pinned) -> DataFrame:
-        leaves = {FOLDED: self.folded(pin.row), LOG: self.log(pin.steps, len(pin.row.fold_times))}
+        leaves = {FOLDED: lambda: self.folded(pin.row),
+                  LOG: lambda: self.log(pin.steps, len(pin.row.fold_times))}  # fmt: skip
         prefix = f"_rv_{uuid.uuid4().hex[:12]}"
         renamed = tree.copy()
-        used = {}
-        for leaf in renamed.find_all(exp.Table):
-            if leaf.name in leaves:
-                used[prefix + leaf.name] = leaves[leaf.name]
-                leaf.set("this", exp.to_identifier(prefix + leaf.name, quoted=True))
+        found = [leaf for leaf in renamed.find_all(exp.Table) if leaf.name in leaves]
+        used = {prefix + name: leaves[name]() for name in {leaf.name for leaf in found}}
+        for leaf in found:
+            leaf.set("this", exp.to_identifier(prefix + leaf.name, quoted=True))
         return bound(self.spark, renamed, used)
 
     def folded(self, row: BlockRow) -> DataFrame:

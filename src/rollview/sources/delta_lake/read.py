@@ -29,7 +29,7 @@ from rollview.sources.delta_lake.identity import check_registered
 from rollview.sources.delta_lake.missing import explain_missing
 from rollview.views.syntax import quoted
 
-__all__ = ["as_of", "at", "changes", "cheaper", "check_still_there", "explain_missing"]
+__all__ = ["as_of", "changes", "cheaper", "check_still_there", "explain_missing", "parts_at"]
 
 COMMIT_VERSION = "_commit_version"
 
@@ -75,7 +75,7 @@ def as_of(
     return rows.selectExpr(*chosen, f"1L AS {COUNT}")
 
 
-def at(
+def parts_at(
     spark: SparkSession,
     relation: BaseRelation,
     columns: Sequence[str],
@@ -83,23 +83,24 @@ def at(
     newest: int,
     later: Sequence[CapturedChange],
     schema_limit: int | None,
-) -> DataFrame:
+) -> tuple[DataFrame, ...]:
     """The table as of a time t at which its version was `version_at_t`: the columns, `_rv_count`.
 
-    `later` are the changes after t, up to `newest`, the newest captured version; versions after
-    `schema_limit` do not have the columns as they were. A bag whose counts may be negative.
+    One version, and after it what takes later changes back, if that is cheaper than an old version. `later` are the
+    changes after t, up to `newest`, the newest captured version; versions after `schema_limit` do not have the columns
+    as they were. A bag whose counts may be negative.
     """
     usable = newest if schema_limit is None else min(newest, schema_limit)
     between = [change for change in later if change.position <= usable]
     if not between:
-        return as_of(spark, relation, max(usable, version_at_t), columns)
+        return (as_of(spark, relation, max(usable, version_at_t), columns),)
     rows = sum(change.inserted + change.deleted for change in between)
     feed = any(c.files["way"] == "feed" or c.files.get("hidden") for c in between)
     if cheaper(rows, relation.rows, feed) == "travel":
-        return as_of(spark, relation, version_at_t, columns)
+        return (as_of(spark, relation, version_at_t, columns),)
     taken_back = changes(spark, relation, between, columns).drop(STAMP)
     taken_back = taken_back.withColumn(COUNT, -F.col(COUNT))
-    return as_of(spark, relation, usable, columns).unionAll(taken_back)
+    return as_of(spark, relation, usable, columns), taken_back
 
 
 def cheaper(later_rows: int, table_rows: int, feed: bool = False) -> Literal["patch", "travel"]:

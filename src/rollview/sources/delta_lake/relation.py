@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -45,12 +46,16 @@ class DeltaLakeTable:
 
     def at(self, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The table as of `time`: the newest version, patched, or an old one, whichever is cheaper."""
+        return reduce(DataFrame.unionAll, DeltaLakeTable.parts(self, time, columns))
+
+    def parts(self, time: Csn, columns: Sequence[str]) -> tuple[DataFrame, ...]:
+        """The table as of `time`: a version, and what patches it, if it is patched."""
         self._check(time)
         limit = self._schema_limit(time, columns)
         later = self.ledger.changes_of(self.name, time, self.ledger.newest_csn())
         if limit is not None:
             later = [c for c in later if c.position <= limit]
-        return read.at(
+        return read.parts_at(
             self.spark, self._known_at(time), columns, self.version_at(time), self.row.position,
             later, limit,
         )  # fmt: skip
