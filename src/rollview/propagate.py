@@ -229,9 +229,9 @@ def _changed(
     leaves = Leaves(relations.live([i.relation for i in inputs(block)]))
     tree = step_query(block, plan, leaves.name, leaves.of_term)
     probed = probed_inputs(relations, terms_of(block, plan)) if leaves.live else Probed()
-    read = {i.relation for i in inputs(block)}
-    small = frozenset(name for name in read if relations.rows(name) <= KEEP_ROWS)
-    rows = evaluated(relations.spark, tree, leaves, relations, probed.rows, small)
+    sizes = {i.relation: relations.rows(i.relation) for i in inputs(block)}
+    large = sorted((n for n in sizes if sizes[n] > KEEP_ROWS), key=lambda n: -sizes[n])
+    rows = evaluated(relations.spark, tree, leaves, relations, probed.rows, large)
     return rows, leaves, probed.asked
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import duckdb
 import pytest
+from sqlglot import exp, parse_one
 
 from rollview.calculus import queries, rolled
 from rollview.calculus.terms import AsOf, Changes, Timed, describe
@@ -75,3 +79,30 @@ def test_factors_in_words():
     assert describe(Changes(0, 3, 5), "lake.sales") == "changes of lake.sales in (3, 5]"
     assert describe(AsOf(0, 3), "lake.sales") == "lake.sales as of 3"
     assert describe(Timed(0, 3, 5), "v") == "v as of 5, stamps kept since 3"
+
+
+def test_a_leaf_in_parts_gives_what_the_union_gives():
+    """Each query that reads the leaf is there once for each part; twice as often where it is read twice."""
+    text = (
+        "SELECT `x`.`k` AS `k`, `y`.`v` * 2 AS `v` FROM `leaf` AS `x` CROSS JOIN `leaf` AS `y` WHERE `x`.`k` = `y`.`k` "
+        "UNION ALL SELECT `k`, `v` FROM `other` UNION ALL SELECT `k`, `v` FROM (SELECT `k`, `v` FROM `leaf`) AS `z`"
+    )
+    tree = queries.in_parts(parse_one(text, dialect="spark"), "leaf", ["large", "patch"])
+    found = Counter(t.name for t in tree.find_all(exp.Table))
+    assert found == {"large": 5, "patch": 5, "other": 1}
+    with duckdb.connect() as engine:
+        engine.execute(
+            "CREATE TABLE large AS SELECT * FROM (VALUES (1, 10), (2, 20), (2, 21)) t(k, v)"
+        )
+        engine.execute("CREATE TABLE patch AS SELECT * FROM (VALUES (2, -20), (3, 30)) t(k, v)")
+        engine.execute("CREATE TABLE other AS SELECT * FROM (VALUES (9, 9)) t(k, v)")
+        engine.execute("CREATE VIEW leaf AS SELECT * FROM large UNION ALL SELECT * FROM patch")
+        want = engine.execute(parse_one(text, dialect="spark").sql(dialect="duckdb")).fetchall()
+        have = engine.execute(tree.sql(dialect="duckdb")).fetchall()
+    assert len(want) == 17 and Counter(have) == Counter(want)
+
+
+def test_what_is_grouped_is_not_taken_in_parts():
+    tree = parse_one("SELECT `k`, SUM(`v`) FROM `leaf` GROUP BY `k`", dialect="spark")
+    with pytest.raises(AssertionError):
+        queries.in_parts(tree, "leaf", ["large", "patch"])

@@ -80,6 +80,29 @@ def union_all(queries: Sequence[exp.Query]) -> exp.Query:
     return reduce(lambda left, right: exp.union(left, right, distinct=False, copy=False), queries)
 
 
+GROUPING = ("distinct", "group", "having", "limit", "windows")
+"""What a query must not have, to be the union of itself over parts of what it reads."""
+
+
+def in_parts(tree: exp.Query, name: str, parts: Sequence[str]) -> exp.Query:
+    """The tree with parts for the leaf whose union they are: each query that reads it, once for each part."""
+    found = next((t for t in tree.find_all(exp.Table) if t.name == name), None)
+    if found is None:
+        return tree
+    query = found.find_ancestor(exp.Select)
+    assert query is not None and not any(query.args.get(k) for k in GROUPING), "terms are products"
+    versions = []
+    for part in parts:
+        found.set("this", exp.to_identifier(part, quoted=True))
+        versions.append(query.copy())
+    united = union_all(versions)
+    if query is tree:
+        tree = united
+    else:
+        query.replace(united)
+    return in_parts(tree, name, parts)
+
+
 def within(stamp: exp.Expr, lo: Csn, hi: Csn) -> exp.Expr:
     """The stamp lies in (lo, hi]."""
     return exp.and_(exp.GT(this=stamp.copy(), expression=bigint(lo)),

@@ -1,8 +1,8 @@
 """The rolled table as trees: folded rows and a log, read at any time, before and after the fold.
 
 S1  state(t) = folded rows + the net effect of the log between the fold time and t, with the sign of the direction.
-S2  The folded rows are never shuffled: those that the log takes from (or whose key it touches) are set apart by a
-    join with the few net rows; the rest pass.
+S2  The folded rows are never shuffled: those whose key the log moves are set apart by a join with its few rows, and
+    netted; the rest pass.
 S3  A Reduce takes back what it showed before a stamp and adds what it shows after it; its rows appear while the
     count of their key is positive, without keys always.
 Leaves: FOLDED (a Reduce: keys, sums, count; else plain rows), LOG (keys, sums, count, stamp). Spec: rolled_model.py.
@@ -123,12 +123,10 @@ def _same_key(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
 
 
 def _alike(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
-    """The same key, or for several columns the same hash of it: one number is found faster than many values.
+    """The same hash of the key: one number is found faster than many values, NULL among them.
 
     Other keys may have the same hash. They are netted like those that are meant, and come out as they went in.
     """
-    if len(keys) == 1:
-        return _same_key(keys, left, right)
     hashes = (exp.Anonymous(this="XXHASH64", expressions=[column(k.name, side) for k in keys])
               for side in (left, right))  # fmt: skip
     return exp.EQ(this=next(hashes), expression=next(hashes))
@@ -168,30 +166,19 @@ def state(block: Block, span: Window, any_taken: bool) -> exp.Query:
     """The state as keys, sums and a positive count (S1, S2). `any_taken`: the log may take rows away."""
     if span.empty:
         return _folded(block)
-    if isinstance(block, Reduce):
-        if not block.keys:
-            return netted(block, union_all([_folded(block), moved(block, span)]), None)
-        touched = netted(
-            block,
-            union_all(
-                [_among(_folded(block), block, moved(block, span), "SEMI"), moved(block, span)]
-            ),
-            _counted(">"),
-        )
-        return union_all([_among(_folded(block), block, moved(block, span), "ANTI"), touched])
-    if not any_taken and not span.backward:
-        return union_all([_folded(block), moved(block, span)])
-    taken = netted(block, moved(block, span), _counted("<"))
-    left = netted(
-        block,
-        union_all([_among(_folded(block), block, taken, "SEMI"), taken.copy()]),
-        _counted("<>"),
-    )
-    return union_all([
-        _among(_folded(block), block, taken.copy(), "ANTI"),
-        left,
-        netted(block, moved(block, span), _counted(">")),
-    ])  # fmt: skip
+    both = union_all(signed_parts(block, span))
+    if isinstance(block, Reduce) and not block.keys:
+        return netted(block, both, None)
+    if not isinstance(block, Reduce) and not any_taken and not span.backward:
+        return both
+    passed = _among(_folded(block), block, moved(block, span), "ANTI")
+    return union_all([passed, _touched(block, span)])
+
+
+def _touched(block: Block, span: Window) -> exp.Select:
+    """Those rows of the state whose keys the log moves."""
+    old = _among(_folded(block), block, moved(block, span), "SEMI")
+    return netted(block, union_all([old, moved(block, span)]), _counted(">"))
 
 
 def shown(block: Block, rows: exp.Query) -> exp.Select:
@@ -239,14 +226,8 @@ def visible(block: Block, span: Window, any_taken: bool) -> exp.Query:
         return plain.from_(table(FOLDED, "_rv_g"))
     if not any_taken and not span.backward:
         return union_all([plain.from_(table(FOLDED, "_rv_g")), repeated(block, moved(block, span))])
-    taken = netted(block, moved(block, span), _counted("<"))
-    passed = _among(plain.from_(table(FOLDED, "_rv_g")), block, taken.copy(), "ANTI")
-    touched = union_all([
-        netted(block, union_all([_among(_folded(block), block, taken, "SEMI"), taken.copy()]),
-               _counted("<>")),
-        netted(block, moved(block, span), _counted(">")),
-    ])  # fmt: skip
-    return union_all([passed, repeated(block, touched)])
+    passed = _among(plain.from_(table(FOLDED, "_rv_g")), block, moved(block, span), "ANTI")
+    return union_all([passed, repeated(block, _touched(block, span))])
 
 
 def repeated(block: Block, rows: exp.Query) -> exp.Select:

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 
-from rollview.calculus.queries import LeafName, union_all
+from rollview.calculus.queries import LeafName, in_parts
 from rollview.calculus.terms import AsOf, Changes, Factor, Timed
 from rollview.changes import COUNT, STAMP
 from rollview.sources.relation import Relation
@@ -34,8 +34,8 @@ MANY_LEAVES = 5
 """Above it, small tables are joined in one place (docs/decisions/017)."""
 
 
-GROUPING = ("distinct", "group", "having", "limit", "windows")
-"""What a query must not have, to be the union of itself over parts of what it reads."""
+MOST_IN_PARTS = 2
+"""Relations that are read in parts: each of them doubles the terms that read it."""
 
 MOST_PARTITIONS = 1000
 """More than there are: a coalesce forgets the order of rows. Spark 4.2 cannot cache rows that were checkpointed in the
@@ -107,25 +107,6 @@ def _old(rows: DataFrame) -> DataFrame:
     return rows.withColumn(STAMP, F.lit(0).cast("bigint"))
 
 
-def in_parts(tree: exp.Query, name: str, parts: Sequence[str]) -> exp.Query:
-    """The tree with parts for the leaf whose union they are: each query that reads it, once for each part (E4)."""
-    found = next((t for t in tree.find_all(exp.Table) if t.name == name), None)
-    if found is None:
-        return tree
-    query = found.find_ancestor(exp.Select)
-    assert query is not None and not any(query.args.get(k) for k in GROUPING), "terms are products"
-    versions = []
-    for part in parts:
-        found.set("this", exp.to_identifier(part, quoted=True))
-        versions.append(query.copy())
-    united = union_all(versions)
-    if query is tree:
-        tree = united
-    else:
-        query.replace(united)
-    return in_parts(tree, name, parts)
-
-
 def counted(rows: DataFrame) -> DataFrame:
     """Plain rows, each with the count 1."""
     return rows.withColumn(COUNT, F.lit(1).cast("bigint"))
@@ -157,18 +138,18 @@ def evaluated(
     leaves: Leaves,
     relation: Callable[[str], Relation],
     probed: Mapping[tuple[int, int], DataFrame],
-    small: frozenset[str] = frozenset(),
+    large: Sequence[str] = (),
 ) -> DataFrame:
     """The DataFrame of a tree over factors of relations; `probed`: by term and input, what was asked already.
 
-    `small`: the relations that are; if all are and there are many, they are joined in one place (E3). The rest are read
-    in parts (E4).
+    `large`: the relations that are, the largest first. If none is, many are joined in one place (E3); else the largest
+    are read in parts (E4).
     """
     frames: dict[str, DataFrame] = {}
-    together = len(leaves.wanted) > MANY_LEAVES and all(r in small for _, r, *_ in leaves.wanted)
+    together = len(leaves.wanted) > MANY_LEAVES and not large
     for (factor, relation_name, columns, term), name in leaves.wanted.items():
         rows = probed.get((term, factor.input)) if term is not None else None
-        if rows is None and relation_name not in small:
+        if rows is None and relation_name in large[:MOST_IN_PARTS]:
             parts = parts_of(relation(relation_name), factor, columns)
             if len(parts) > 1:
                 names = [f"{name}_{n}" for n in range(len(parts))]
