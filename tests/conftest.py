@@ -24,7 +24,7 @@ settings.load_profile("rollview")
 
 HISTORIES = {
     "test_bags", "test_golden", "test_golden_sabotage", "test_random_views", "test_reduce",
-    "test_rolled", "test_structure",
+    "test_rolled", "test_sharing", "test_structure",
 }  # fmt: skip
 
 

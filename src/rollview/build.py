@@ -65,10 +65,12 @@ def build(
         last = number == len(definition.blocks) - 1
         with spark_errors(relations, name, [i.relation for i in inputs(block)]):
             folded, buckets = _fill(relations, name, block, at, options, progress)
+            told_by = relations.rolled(name).told_by(folded)
             for i in inputs(block):
                 relations.check_read(AsOf(0, at), i.relation)
         failpoint(Failpoint.BUILD_BEFORE_COMMIT)
-        _commit(relations.ledger, name, block, at, folded, buckets, definition if last else None)
+        finished = definition if last else None
+        _commit(relations.ledger, name, block, at, folded, buckets, told_by, finished)
         failpoint(Failpoint.BUILD_AFTER_COMMIT)
 
 
@@ -79,6 +81,7 @@ def _commit(
     at: Csn,
     folded: Folded,
     buckets: int,
+    told_by: dict[str, object],
     finished: Definition | None,
 ) -> None:
     with ledger.atomic():
@@ -91,6 +94,7 @@ def _commit(
             fold_times=(at,) * buckets,
             rows=folded.rows,
             bytes=folded.bytes,
+            told_by=told_by,
         )
         if finished is not None:
             ledger.set_view(finished.name, state="ready", reason="", view_time=at)

@@ -34,6 +34,7 @@ OPTIONS = {
     "policy": f"how it is refreshed: {', '.join(POLICIES)}",
     "fold": "auto, or always: keep the stored Delta Lake table plain after every refresh",
     "keep": f'how long it can be rolled back, e.g. "{KEEP}"',
+    "target_lag": 'how far `rollview run` may let it fall behind, e.g. "5 minutes"',
     "step_rows": "changed rows that one step takes from one input",
     "step_seconds": "how long a step should take",
     "piece_rows": "rows of the largest input per piece of a build",
@@ -58,7 +59,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
             _one_of(name, value, FOLDS)
         elif name == "memory":
             _one_of(name, value, MEMORIES)
-        elif name in ("keep", "step_seconds", "resolution"):
+        elif name in ("keep", "step_seconds", "resolution", "target_lag"):
             seconds_of(value, name)
         elif name != "comment":
             most = MOST_BUCKETS if name == "buckets" else 2**62

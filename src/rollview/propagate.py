@@ -26,6 +26,7 @@ from rollview.calculus.rolling import (
     next_width,
 )
 from rollview.calculus.steps import BlockTerm, planned, stepped, together
+from rollview.calculus.terms import Factor
 from rollview.changes import Csn
 from rollview.errors import QueryFailed, RollviewError, SourceError, StepConflict
 from rollview.failpoints import Failpoint, failpoint
@@ -40,6 +41,7 @@ from rollview.spark.probes import JoinTerm, Probed, probed_inputs
 from rollview.spark.recursion import SparkRecursion
 from rollview.spark.relations import Reach, Relations
 from rollview.spark.rolled import Written
+from rollview.spark.shared import SHARED_ROWS, Product
 from rollview.views.blocks import BagReduce, Block, Definition, Fixpoint, Input, inputs, joins
 
 if TYPE_CHECKING:
@@ -201,9 +203,9 @@ def _written(
         with spark_errors(relations, plan.block, [i.relation for i in inputs(block)]):
             failpoint(Failpoint.STEP_AFTER_INTENT)
             with SparkRecursion(relations) as recursion:
-                rows, leaves, asked = _changed(relations, block, plan, recursion)
+                rows, read, asked = _changed(relations, block, plan, recursion)
                 step = relations.rolled(plan.block).append(rows, intent.id)
-            for factor, relation, *_ in leaves.wanted:
+            for factor, relation in read:
                 relations.check_read(factor, relation)
             failpoint(Failpoint.STEP_AFTER_WRITE)
     except RollviewError as error:
@@ -220,19 +222,28 @@ def _written(
 
 def _changed(
     relations: Relations, block: Block, plan: Plan, recursion: SparkRecursion
-) -> tuple[DataFrame, Leaves, Mapping[str, Asked]]:
+) -> tuple[DataFrame, list[tuple[Factor, str]], Mapping[str, Asked]]:
     """The rows that a step adds, what it reads for them, and what live databases were asked."""
+    terms = _terms(block, plan)
     if isinstance(block, Fixpoint):
-        terms, name = _terms(block, plan), recursion.leaves.name
+        name = recursion.leaves.name
         tree = stepped_levels(block, plan.block, terms, plan.lo, name, recursion)
-        return recursion.rows(tree), recursion.leaves, {}
+        return recursion.rows(tree), recursion.leaves.read, {}
     leaves = Leaves(relations.live([i.relation for i in inputs(block)]))
-    tree = step_query(block, plan, leaves.name, leaves.of_term)
-    probed = probed_inputs(relations, terms_of(block, plan)) if leaves.live else Probed()
     sizes = {i.relation: relations.rows(i.relation) for i in inputs(block)}
     large = sorted((n for n in sizes if sizes[n] > KEEP_ROWS), key=lambda n: -sizes[n])
-    rows = evaluated(relations.spark, tree, leaves, relations, probed.rows, large)
-    return rows, leaves, probed.asked
+    probed = probed_inputs(relations, terms_of(block, plan)) if leaves.live else Probed()
+    products: dict[str, Product] = {}
+    if relations.shared is not None and not leaves.live and plan.rows <= SHARED_ROWS:
+
+        def evaluate(tree: exp.Query, leaves: Leaves) -> DataFrame:
+            return evaluated(relations.spark, tree, leaves, relations, {}, large)
+
+        terms, products = relations.shared.over(terms, evaluate)
+    tree = stepped(block, plan.block, terms, plan.lo, leaves.name, plan.cells, leaves.of_term)
+    made = {name: product.changes for name, product in products.items()}
+    rows = evaluated(relations.spark, tree, leaves, relations, probed.rows, large, made)
+    return rows, [*leaves.read, *(r for p in products.values() for r in p.read)], probed.asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -298,7 +298,7 @@ def check_going(relations: Relations, definition: Definition) -> None:
     """Raise if a source table that the view reads has stopped: it has changes that nobody could capture."""
     for block in definition.blocks:
         for i in inputs(block):
-            table = relations.ledger.relation(i.relation)
+            table = relations.base(i.relation)
             upstream = relations.ledger.view(i.relation)
             if table is not None and table.stopped is not None:
                 raise stopped_problem(table)
@@ -312,7 +312,7 @@ def check_reach(relations: Relations, definition: Definition, to: Csn) -> None:
     for number, block in enumerate(definition.blocks):
         row = relations.ledger.block(definition.block_name(number))
         for k, i in enumerate(inputs(block)):
-            table = relations.ledger.relation(i.relation)
+            table = relations.base(i.relation)
             if table is not None:
                 start = Csn(max(table.base_csn, row.frontier[k])) if row else to
                 problem = relations.reach(i.relation, i.columns, start, to).problem

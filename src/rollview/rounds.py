@@ -3,6 +3,8 @@
 U1  A view comes after the views that it reads. Views of one level share nothing but what they read, and run side by
     side: while one waits for the driver, another uses the cores.
 U2  A view's failure is its own: the others go on.
+U4  What several views of a level make of the changes by the same joins is made once (calculus/sharing.py).
+U3  A view with a `target_lag` waits for more changes as long as it is not late: one refresh then does the work of many.
 """
 
 from __future__ import annotations
@@ -10,14 +12,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
 
 from rollview.build import Progress
+from rollview.calculus.sharing import shared
 from rollview.changes import Csn
+from rollview.config import seconds_of
 from rollview.errors import RollviewError
 from rollview.ledger.store import ViewRow
-from rollview.refresh import RefreshReport, refresh_view
+from rollview.refresh import RefreshReport, estimated, learned_from, refresh_view
 from rollview.spark.relations import Relations
-from rollview.views.blocks import inputs
+from rollview.spark.shared import Shared
+from rollview.views.blocks import Fixpoint, Join, inputs, joins
 
 SIDE_BY_SIDE = max(2, min(8, os.cpu_count() or 2))
 """Views at a time; each takes about as much of one core in the driver as in its tasks."""
@@ -39,12 +46,34 @@ def refresh_views(
     done: dict[str, Outcome] = {}
     for level in levels(rows):
         names = [row.name for row in level]
-        if len(level) == 1:
-            done[names[0]] = one(level[0])
-            continue
-        with ThreadPoolExecutor(min(SIDE_BY_SIDE, len(level)), "rollview") as threads:
-            done |= zip(names, threads.map(one, level), strict=True)
+        products = Shared(shared(joins_of(level)))
+        # Nothing is captured during a round: the source tables are what they are.
+        several = products if len(level) > 1 else None
+        relations = replace(relations, shared=several, known={})
+        try:
+            with ThreadPoolExecutor(min(SIDE_BY_SIDE, len(level)), "rollview") as threads:
+                done |= zip(names, threads.map(one, level), strict=True)
+        finally:
+            products.clear()
     return done
+
+
+def joins_of(rows: Sequence[ViewRow]) -> list[Join]:
+    """The joins whose terms may share a product (U4): all but those of recursions."""
+    blocks = (block for row in rows for block in row.definition.blocks)
+    return [join for block in blocks if not isinstance(block, Fixpoint) for join in joins(block)]
+
+
+def may_wait(relations: Relations, view: ViewRow, to: Csn, until: datetime) -> bool:
+    """Whether a refresh that starts at `until` would still end within the view's `target_lag` (U3)."""
+    if "target_lag" not in view.options or view.state != "ready" or view.view_time is None:
+        return False
+    oldest = relations.ledger.committed_at(Csn(view.view_time + 1))
+    if oldest is None:
+        return False
+    costs = learned_from(relations, view).applied(estimated(relations, view, to))
+    lag = (until - oldest).total_seconds() + min(costs.incremental, costs.full)
+    return lag < seconds_of(view.options["target_lag"], "target_lag")
 
 
 def levels(rows: Sequence[ViewRow]) -> list[list[ViewRow]]:

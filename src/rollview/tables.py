@@ -16,6 +16,7 @@ from rollview.apply import KEEP, FoldReport, fold_bucket, pending_pays, readers
 from rollview.changes import Csn
 from rollview.config import seconds_of
 from rollview.failpoints import Failpoint, failpoint
+from rollview.gather import gather, gatherable
 from rollview.ledger.store import BaseRelation, Ledger
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def fold_table(relations: Relations, name: str, to: Csn) -> FoldReport:
 def tend(ledger: Ledger, relations: Callable[[], Relations]) -> list[str]:
     """Fold the copies for which it pays, and forget what is past its time; which were folded.
 
-    Spark is asked for only if something is folded.
+    Spark is asked for only if something is folded or gathered.
     """
     folded = []
     for relation in captured_tables(ledger):
@@ -50,6 +51,8 @@ def tend(ledger: Ledger, relations: Callable[[], Relations]) -> list[str]:
             fold_table(relations(), relation.name, ledger.newest_csn())
             folded.append(relation.name)
         forget_table(ledger, relation)
+        if gatherable(ledger, block.name):
+            gather(relations(), relation.name)
     return folded
 
 

@@ -299,7 +299,7 @@ class Warehouse:
 
     def fold(self, view: str, to: Time = None) -> FoldReport:
         """Work the log of a view or copied table into the stored rows, then clean up what is past its `keep`."""
-        from rollview.apply import fold, forget, sweep, sweep_folded
+        from rollview.apply import fold, sweep_folded
 
         self.write()
         if self.ledger.block(view) is not None and self.ledger.relation(view) is not None:
@@ -307,11 +307,21 @@ class Warehouse:
         row = self.view(view)
         limit = row.view_time if to is None else csn_of(self.ledger, to)
         report = fold(self.relations, row, Csn(limit or 0))
-        forget(self.relations, row)
-        sweep(self.ledger, self.path)
+        self.tidy(view)
         for block in self.ledger.blocks(view):
             sweep_folded(self.path / block.folder / "folded", block.folded_version or 0)
         return report
+
+    def tidy(self, view: str) -> None:
+        """Forget what is past the view's `keep`, gather small steps of the rest, sweep up what waited long enough."""
+        from rollview.apply import forget, sweep
+        from rollview.gather import gather
+
+        self.write()
+        forget(self.relations, self.view(view))
+        for block in self.ledger.blocks(view):
+            gather(self.relations, block.name)
+        sweep(self.ledger, self.path)
 
     def _fold_table(self, name: str, to: Csn) -> FoldReport:
         from rollview.apply import sweep, sweep_folded

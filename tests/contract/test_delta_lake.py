@@ -28,8 +28,7 @@ from spark_session import interpreted
 from rollview.changes import Csn
 from rollview.errors import ChangesLost, ConfigError, SchemaChanged
 from rollview.ledger.rows import BaseRelation, CapturedChange
-from rollview.sources.delta_lake import direct, log, read, tables
-from rollview.sources.delta_lake import hidden as hidden_rows
+from rollview.sources.delta_lake import direct, log, named_rows, read, tables
 from rollview.sources.delta_lake.capture import new_commits
 from rollview.sources.delta_lake.tables import register
 
@@ -314,9 +313,93 @@ def test_r1_many_hidden_rows_are_joined_without_a_list(
     spark: SparkSession, hidden: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = net_by_stamp(read.changes(spark, hidden.relation, hidden.captured, hidden.columns))
-    monkeypatch.setattr(hidden_rows, "FEW", 0)
+    monkeypatch.setattr(named_rows, "FEW", 0)
     found = read.changes(spark, hidden.relation, hidden.captured, hidden.columns)
     assert net_by_stamp(found) == expected
+
+
+@pytest.fixture(scope="module")
+def typed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> History:
+    """Columns of every type that Arrow reads, one of them added late; two that partition the table."""
+    some = (
+        "id, id, id, id, IF(id = 5, float('nan'), id / 7), IF(id = 4, double('-0.0'), id / 7), id % 2 = 0,"
+        " concat('é', id), unhex('00FF'), date_add(DATE'1500-02-27', int(id)), id / 7, -id / 7, id / 7,"
+        " TIMESTAMP'1500-01-01 00:00:00.123456' + make_interval(id * 200),"
+        " TIMESTAMP_NTZ'9000-12-31 23:59:59.999999', '', DATE'2024-01-31'"
+    )
+    return written(
+        spark,
+        tmp_path_factory.mktemp("lake") / "typed",
+        "(a TINYINT, b SMALLINT, c INT, id BIGINT, e FLOAT, f DOUBLE, g BOOLEAN, h STRING, i BINARY, j DATE,"
+        " k DECIMAL(5,1), l DECIMAL(18,4), m DECIMAL(30,10), Moment TIMESTAMP, o TIMESTAMP_NTZ, p STRING, q DATE)"
+        " USING delta PARTITIONED BY (p, q) LOCATION '{path}' TBLPROPERTIES"
+        " (delta.enableChangeDataFeed=true, delta.enableDeletionVectors=true)",
+        [
+            f"INSERT INTO {{t}} SELECT /*+ COALESCE(1) */ {some} FROM range(40)",
+            "INSERT INTO {t} (id, p) SELECT /*+ COALESCE(1) */ id, '\\\\ ''%' FROM range(40)",
+            "ALTER TABLE {t} ADD COLUMN late STRING",
+            "DELETE FROM {t} WHERE id BETWEEN 3 AND 6",
+            f"INSERT INTO {{t}} SELECT /*+ COALESCE(1) */ {some}, 'late' FROM range(40)",
+            "DELETE FROM {t} WHERE id BETWEEN 2 AND 12",
+        ],
+        check=False,
+    )  # fmt: skip
+
+
+def hiding(history: History) -> list[CapturedChange]:
+    return [change for change in history.captured if change.files.get("hidden")]
+
+
+def shown(rows: DataFrame) -> Counter[str]:
+    """The rows as text, in which NaN is NaN and -0.0 not 0.0."""
+    return Counter(map(repr, rows.collect()))
+
+
+def test_n2_arrow_and_spark_give_the_same_hidden_rows(
+    spark: SparkSession, typed: History, jobs: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relation, asked = typed.relation, [*reversed(typed.columns)]
+    before = jobs()
+    found = read.changes(spark, relation, hiding(typed), asked)
+    by_arrow, without_columns = shown(found), read.changes(spark, relation, hiding(typed), [])
+    assert len(without_columns.collect()) == by_arrow.total() == 2 * 4 + 2 * 7 + 11
+    assert jobs() == before, "Arrow read the rows, and Spark has them without a job"
+    monkeypatch.setattr(named_rows, "MOST_BYTES", 0)
+    spark_found = read.changes(spark, relation, hiding(typed), asked)
+    assert jobs() == before
+    assert spark_found.dtypes == found.dtypes
+    assert shown(spark_found) == by_arrow
+    assert jobs() > before, "Spark read the rows"
+
+
+def test_sabotage_the_row_beside_is_noticed(
+    spark: SparkSession, hidden: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = named_rows._cells
+
+    def beside(data: parquet.ParquetFile, rows: Sequence[int], names: Sequence[str]) -> pa.Table:
+        return right(data, [max(row - 1, 0) for row in rows], names)
+
+    monkeypatch.setattr(named_rows, "_cells", beside)
+    found = read.changes(spark, hidden.relation, hidden.captured, hidden.columns)
+    assert wrong_ranges(hidden, net_by_stamp(found))
+
+
+@pytest.mark.parametrize("gone", ["before", "meanwhile"])
+def test_hidden_rows_of_a_file_that_is_gone_are_changes_lost(
+    spark: SparkSession, typed: History, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    path = Path(typed.relation.location, hiding(typed)[0].files["hidden"][0][0])
+    away = path.rename(path.with_suffix(".away"))
+    if gone == "meanwhile":
+        monkeypatch.setattr(named_rows, "plain", lambda *_: True)
+    try:
+        with pytest.raises((PySparkException, Py4JError)) as error:
+            read.changes(spark, typed.relation, hiding(typed), ["id"]).collect()
+    finally:
+        away.rename(path)
+    lost = read.explain_missing(error.value, typed.relation)
+    assert isinstance(lost, ChangesLost) and path.name in lost.detail and "VACUUM" in lost.detail
 
 
 def test_sabotage_a_forgotten_commit_is_noticed(history: History, nets: dict[int, Bag]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from world import World, create_sql, died, frugal
 
+from rollview import gather
 from rollview.apply import sweep
 from rollview.errors import ChangesLost
 from rollview.failpoints import Crash, Failpoint
@@ -105,6 +106,16 @@ def _forget_and_sweep(wh: Warehouse) -> None:
     sweep(wh.ledger, wh.path, 0)
 
 
+def _gather(wh: Warehouse) -> None:
+    """The first two steps become one."""
+    _small_steps(wh)
+    before = len(wh.ledger.steps("j"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gather, "MANY", 2)
+        wh.fold("j")
+    assert len(wh.ledger.steps("j")) == before - 1
+
+
 def _small_steps(wh: Warehouse) -> None:
     wh.alter("j", {"step_rows": 1})
     wh.refresh("j")
@@ -178,6 +189,7 @@ SCENARIOS = {
     "propagate and apply": _repeated(_propagate_and_apply, "g"),
     "fold buckets": _repeated(_fold("j"), "j"),
     "fold groups": _repeated(_fold("g"), "g"),
+    "gather": _repeated(_gather, "j"),
     "forget": _repeated(_forget, "g"),
     "forget and sweep": _repeated(_forget_and_sweep, "g"),
     "alter": _repeated(_alter),
@@ -226,6 +238,9 @@ REACHED_BY: dict[Failpoint, tuple[str, ...]] = {
     F.FOLD_AFTER_INTENT: ("fold groups", "fold buckets@2"),
     F.FOLD_AFTER_DELTA_COMMIT: ("fold buckets@2", "fold buckets", "fold groups"),
     F.FOLD_AFTER_COMMIT: ("fold groups", "fold buckets"),
+    F.GATHER_AFTER_INTENT: ("gather",),
+    F.GATHER_AFTER_WRITE: ("gather",),
+    F.GATHER_AFTER_COMMIT: ("gather",),
     F.FORGET_BEFORE_COMMIT: ("forget",),
     F.FORGET_AFTER_COMMIT: ("forget",),
     F.SWEEP_BEFORE_DELETE: ("forget and sweep",),

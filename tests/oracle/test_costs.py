@@ -37,8 +37,6 @@ VIEWS = {
 }
 JOBS = {"one_join": 2, "star": 3, "totals": 3}
 """One job writes the step, and one broadcasts each table that the changes are joined with, from memory."""
-COLD_JOBS = {"one_join": 3, "star": 5, "totals": 5}
-"""The first time in a process Delta Lake also asks the log of each such table for its files."""
 
 READING = ("collect", "count", "take", "head", "first", "tail", "isEmpty", "toPandas", "toArrow",
            "toLocalIterator", "foreach", "foreachPartition", "show", "checkpoint", "localCheckpoint")  # fmt: skip
@@ -162,10 +160,11 @@ def test_a_refresh_is_one_query_one_step_and_no_commit_to_delta_lake(
 def test_the_first_refresh_of_a_process_reads_the_small_tables(
     view: str, shop: Shop, jobs: Callable[[], int]
 ) -> None:
+    """Their files are found in their logs without a job."""
     shop.current()
     shop.sell()
     shop.warehouse.relations.kept.clear()
-    with only(jobs, COLD_JOBS[view]):
+    with only(jobs, JOBS[view]):
         shop.warehouse.refresh(view)
 
 

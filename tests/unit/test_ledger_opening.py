@@ -270,6 +270,7 @@ def test_the_first_schema_in_postgres(postgres_database: Callable[[], str], tmp_
     ledger = make.registered(Ledger.open(tmp_path, url, create=True))
     with ledger.engine.begin() as connection:
         connection.execute(text("ALTER TABLE rv_blocks ALTER COLUMN view SET NOT NULL"))
+        connection.execute(text("ALTER TABLE rv_blocks DROP COLUMN told_by"))
         connection.execute(text("DROP TABLE rv_streams"))
         for index in ("rv_commits_xid", "rv_commits_position"):
             connection.execute(text(f"DROP INDEX {index}"))

@@ -160,6 +160,28 @@ def check_visible(warehouse, key, time, model):
     reduced = isinstance(warehouse.rolled("v").block, Reduce)
     wanted = shown(model.at(time), key) if reduced else model.at(time)
     assert warehouse.visible("v", time) == wanted, time
+    if not reduced:
+        for telling in TELLING:
+            check_told(warehouse, telling, time, wanted)
+
+
+TELLING = (("l",), ("r",), ("l", "r"))
+
+
+def tells(table, telling):
+    """The columns differ in every folded row."""
+    names = f"ROW({listed(telling)})"
+    query = f"SELECT COUNT(*) = COUNT(DISTINCT {names}) FROM {table.folded}"
+    return table.warehouse.run(query) == [(True,)]
+
+
+def check_told(warehouse, telling, time, wanted):
+    """S4: the same rows, found by columns that tell the folded ones apart."""
+    table = warehouse.rolled("v")
+    if tells(table, telling):
+        rows = table.sql("visible", *table.pinned(time), telling)
+        have = Counter(warehouse.run(f"SELECT {listed(table.kept)} FROM ({rows})"))
+        assert have == wanted, (time, telling)
 
 
 def bag(counted):
@@ -177,6 +199,17 @@ def test_s1_and_s3_every_time_reads_as_in_the_model(kind):
         check_life(kind, life)
 
     check()
+
+
+def test_s4_columns_that_do_not_tell_rows_apart_are_no_use(monkeypatch):
+    """Two folded rows differ in r alone, and one of them goes: found by l, both would."""
+    turns = [[(0, None, (0, 0), 1)], [(0, None, (0, 1), 1)], [(0, 0, (9, 9), 1)]]
+    folds = [(bucket, 10) for bucket in range(rolled_model.BUCKETS)]
+    life = (turns, [(2, 0, folds, 0), (1, 0, [], 10)], True)
+    check_life("plain", life)
+    monkeypatch.setitem(globals(), "tells", lambda *_: True)
+    with pytest.raises(AssertionError, match="'l'"):
+        check_life("plain", life)
 
 
 @pytest.mark.parametrize("kind", ["plain", "by key"])
@@ -256,5 +289,7 @@ def test_sabotage_what_was_shown_before_is_not_taken_back(kind, sabotage):
 
 def test_sabotage_rows_taken_away_are_overlooked(sabotage):
     right = rolled.visible
-    sabotage.setattr(rolled, "visible", lambda block, window, _: right(block, window, False))
+    sabotage.setattr(
+        rolled, "visible", lambda block, window, _, *more: right(block, window, False, *more)
+    )
     assert any_life("plain")

@@ -3,6 +3,8 @@
 S1  state(t) = folded rows + the net effect of the log between the fold time and t, with the sign of the direction.
 S2  The folded rows are never shuffled: those whose key the log moves are set apart by a join with its few rows, and
     netted; the rest pass.
+S4  Where the hashes of some columns are known to differ in all folded rows, these alone find a row that the log takes:
+    it is among the folded rows, once. Then folded rows are read once, and of them only what a query asks for.
 S3  A Reduce takes back what it showed before a stamp and adds what it shows after it; its rows appear while the
     count of their key is positive, without keys always.
 Leaves: FOLDED (a Reduce: keys, sums, count; else plain rows), LOG (keys, sums, count, stamp). Spec: rolled_model.py.
@@ -213,8 +215,11 @@ def _at_least_one(block: Block, rows: exp.Query) -> exp.Select:
     ).from_(subquery(rows, "_rv_one"))  # fmt: skip
 
 
-def visible(block: Block, span: Window, any_taken: bool) -> exp.Query:
-    """The view as its users see it: visible columns (and hidden keys), duplicates included, no counts."""
+def visible(block: Block, span: Window, any_taken: bool, telling: Sequence[str] = ()) -> exp.Query:
+    """The view as its users see it: visible columns (and hidden keys), duplicates included, no counts.
+
+    `telling`: columns whose hashes differ in all folded rows (S4).
+    """
     if isinstance(block, Reduce):
         rows = shown(block, state(block, span, any_taken))
         if block.copies:
@@ -226,6 +231,12 @@ def visible(block: Block, span: Window, any_taken: bool) -> exp.Query:
         return plain.from_(table(FOLDED, "_rv_g"))
     if not any_taken and not span.backward:
         return union_all([plain.from_(table(FOLDED, "_rv_g")), repeated(block, moved(block, span))])
+    if telling:
+        taken, added = (netted(block, moved(block, span), _counted(sign)) for sign in "<>")
+        known = [c for c in kept_keys(block) if c.name in telling]
+        passed = _among(plain.from_(table(FOLDED, "_rv_g")), block, taken, "ANTI",
+                        lambda _, left, right: _alike(known, left, right))  # fmt: skip
+        return union_all([passed, repeated(block, added)])
     passed = _among(plain.from_(table(FOLDED, "_rv_g")), block, moved(block, span), "ANTI")
     return union_all([passed, repeated(block, _touched(block, span))])
 

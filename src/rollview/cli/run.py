@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import click
@@ -40,6 +40,7 @@ class Round:
     folded: list[str] = field(default_factory=list)
     problems: list[RollviewError] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
+    in_time: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -103,7 +104,7 @@ def run(ctx: click.Context, every: str | None, once: bool, as_json: bool) -> Non
 
 def one_round(wh: Warehouse, patience: Patience) -> Round:
     """Capture, then refresh, fold and clean up each view (Q1, Q2)."""
-    from rollview.rounds import refresh_views
+    from rollview.rounds import may_wait, refresh_views
     from rollview.tables import tend
 
     clock = time.monotonic()
@@ -116,6 +117,9 @@ def one_round(wh: Warehouse, patience: Patience) -> Round:
         (due if patience.due(row.name) else done.waiting).append(row.name)
     rows = [wh.view(name) for name in due]
     late = [r for r in rows if r.state != "ready" or r.view_time is None or r.view_time < done.csn]
+    next_round = done.started_at + timedelta(seconds=patience.every)
+    done.in_time = [r.name for r in late if may_wait(wh.relations, r, done.csn, next_round)]
+    late = [r for r in late if r.name not in done.in_time]
     outcomes = refresh_views(wh.relations, late, done.csn, False, wh.progress) if late else {}
     for row in rows:
         try:
@@ -133,14 +137,13 @@ def one_round(wh: Warehouse, patience: Patience) -> Round:
 
 
 def _tend(wh: Warehouse, row: ViewRow, done: Round) -> None:
-    from rollview.apply import folds_pay, forget, sweep
+    from rollview.apply import folds_pay
 
     if folds_pay(wh.ledger, row):
         wh.fold(row.name)
         done.folded.append(row.name)
     else:
-        forget(wh.relations, wh.view(row.name))
-        sweep(wh.ledger, wh.path)
+        wh.tidy(row.name)
 
 
 def _print_round(done: Round, as_json: bool) -> None:
@@ -156,6 +159,8 @@ def _print_round(done: Round, as_json: bool) -> None:
         parts.append(f"{counted(len(moved), 'view')} moved ({counted(rows, 'row')} written)")
     if done.folded:
         parts.append(f"folded {', '.join(done.folded)}")
+    if done.in_time:
+        parts.append(f"within their target_lag: {', '.join(done.in_time)}")
     if done.waiting:
         parts.append(f"tried again later: {', '.join(done.waiting)}")
     say(f"{moment(done.started_at)} UTC  {', '.join(parts)}, {done.seconds:.1f} s")

@@ -141,7 +141,8 @@ class BlockRow:
     is not kept here, and a table that is read live has no folded rows.
     `folder` is below the warehouse. `frontier` has one time per input (views/blocks.py),
     `fold_times` one per bucket. `oldest` is the oldest time that can be read, `folded_version` the
-    Delta Lake version of the folded rows that readers pin; `rows` and `bytes` are theirs.
+    Delta Lake version of the folded rows that readers pin; `rows` and `bytes` are theirs. `told_by` says by which
+    columns the rows of one folded version differ, as far as somebody looked.
     """
 
     name: str
@@ -154,6 +155,13 @@ class BlockRow:
     fold_times: tuple[Csn, ...]
     rows: int
     bytes: int
+    told_by: Json | None = None
+
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """The columns whose hashes differ in all folded rows; none if that is not known of the pinned version."""
+        told = self.told_by or {}
+        return tuple(told["columns"]) if told.get("version") == self.folded_version else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,12 @@ def _to_3(connection: Connection) -> None:
         )
 
 
-MIGRATIONS: list[Callable[[Connection], None]] = [_to_2, _to_3]
+def _to_4(connection: Connection) -> None:
+    """Which columns tell folded rows apart."""
+    connection.execute(text("ALTER TABLE rv_blocks ADD COLUMN told_by TEXT"))
+
+
+MIGRATIONS: list[Callable[[Connection], None]] = [_to_2, _to_3, _to_4]
 
 SHAPE = {
     "sqlite": "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c "

@@ -312,10 +312,12 @@ class Ledger:
         fold_times: tuple[Csn, ...] | None = None,
         rows: int | None = None,
         bytes: int | None = None,
+        told_by: Json | None = None,
     ) -> None:
         """Change what is given."""
-        given = {"frontier": frontier, "oldest": oldest, "folded_version": folded_version}
-        given |= {"fold_times": fold_times, "rows": rows, "bytes": bytes}
+        given: dict[str, Any] = {"frontier": frontier, "oldest": oldest}
+        given |= {"folded_version": folded_version}
+        given |= {"fold_times": fold_times, "rows": rows, "bytes": bytes, "told_by": told_by}
         self._set(tables.blocks, "block", name, given)
 
     def add_step(self, step: Step) -> None:

@@ -206,7 +206,7 @@ blocks = Table(
     Column("folder", Text, nullable=False, unique=True),
     Column("frontier", Times, nullable=False), _whole("oldest"),
     _whole("folded_version", nullable=True), Column("fold_times", Times, nullable=False),
-    _whole("rows"), _whole("bytes"),
+    _whole("rows"), _whole("bytes"), Column("told_by", JsonText),
     UniqueConstraint("view", "number"),
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -63,6 +64,11 @@ class Leaves:
             return self.name(factor, relation, columns)
 
         return name
+
+    @property
+    def read(self) -> list[tuple[Factor, str]]:
+        """What is read of which relation."""
+        return [(factor, relation) for factor, relation, *_ in self.wanted]
 
     def _named(self, key: Leaf) -> str:
         return self.wanted.setdefault(key, f"{self.prefix}_{len(self.wanted)}")
@@ -139,9 +145,11 @@ def evaluated(
     relation: Callable[[str], Relation],
     probed: Mapping[tuple[int, int], DataFrame],
     large: Sequence[str] = (),
+    made: Mapping[str, Callable[[], DataFrame]] = MappingProxyType({}),
 ) -> DataFrame:
     """The DataFrame of a tree over factors of relations; `probed`: by term and input, what was asked already.
 
+    `made`: by name, what is there already.
     `large`: the relations that are, the largest first. If none is, many are joined in one place (E3); else the largest
     are read in parts (E4).
     """
@@ -157,6 +165,8 @@ def evaluated(
                 frames |= zip(names, parts, strict=True)
                 continue
             rows = parts[0]
+        elif rows is None and relation_name in made:
+            rows = made[relation_name]()
         elif rows is None:
             rows = rows_of(relation(relation_name), factor, columns)
         if together:

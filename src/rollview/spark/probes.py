@@ -66,7 +66,7 @@ def live_inputs(relations: Relations, each: JoinTerm) -> dict[int, str]:
     changed = relations.changed_rows(each.join.inputs[start.input].relation, start.lo, start.hi)
     found = {}
     for number, i in enumerate(each.join.inputs):
-        row = relations.ledger.relation(i.relation)
+        row = relations.base(i.relation)
         live = row is not None and row.properties.get("mode") == "live"
         # A table that is smaller than the changes is read whole.
         if row is not None and live and number != start.input and not 0 < row.rows < changed:
@@ -121,7 +121,7 @@ def _live(relations: Relations, each: JoinTerm) -> set[int]:
 
 
 def _not_askable(relations: Relations, name: str) -> frozenset[str]:
-    row = relations.ledger.relation(name)
+    row = relations.base(name)
     assert row is not None, f"table {name} is in the ledger"
     return frozenset(c.name for c in table_of(row).columns if cast_of(c.codec, c.type_oid) is None)
 
@@ -152,7 +152,7 @@ class _Step:
         each, found = self.terms[number], dict[int, LiveInput]()
         for probe in (p for r in self.plans[number].rounds for p in r.probes):
             i, factor = each.join.inputs[probe.input], each.term[probe.input]
-            row = self.relations.ledger.relation(i.relation)
+            row = self.relations.base(i.relation)
             assert row is not None, "live tables are in the ledger"
             later = (
                 self._log(i.relation, factor.lo, factor.at) if isinstance(factor, Timed) else None
@@ -195,7 +195,7 @@ class _Step:
 
     def _log(self, name: str, lo: Csn, hi: Csn) -> pa.Table | None:
         """The log of a captured PostgreSQL table; None if it is something else."""
-        row = self.relations.ledger.relation(name)
+        row = self.relations.base(name)
         if row is None or row.properties.get("mode") not in MODES:
             return None
         return changes(self.relations.ledger, self.relations.warehouse, table_of(row), lo, hi)

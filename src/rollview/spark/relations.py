@@ -1,6 +1,6 @@
 """Every relation by its name: source tables, views and the blocks inside views.
 
-N1  A name is found in the ledger, anew each time; nothing here remembers what the ledger may have changed.
+N1  A name is found in the ledger, anew each time; only a round, in which nothing is captured, remembers source tables.
 Gives planners what the timeline knows of a relation without a Spark job: columns, changed rows, how far it can
 be read with the columns a view uses, and why not further.
 """
@@ -25,6 +25,7 @@ from rollview.spark.kept import Kept, KeptTable
 from rollview.spark.live import LiveTable
 from rollview.spark.replica import Replica
 from rollview.spark.rolled import RolledTable
+from rollview.spark.shared import Shared
 from rollview.views.blocks import Block
 
 
@@ -53,17 +54,29 @@ class Relations:
     ledger: Ledger
     warehouse: Path
     kept: Kept = field(default_factory=Kept)
+    shared: Shared | None = None  # the products of a round, while one runs
+    known: dict[str, BaseRelation | None] | None = (
+        None  # the source tables met in a round, while one runs
+    )
+
+    def base(self, name: str) -> BaseRelation | None:
+        """The source table of that name; None if it is none."""
+        if self.known is None:
+            return self.ledger.relation(name)
+        if name not in self.known:
+            self.known[name] = self.ledger.relation(name)
+        return self.known[name]
 
     def __call__(self, name: str) -> Relation:
         """The relation of that name."""
-        row = self.ledger.relation(name)
+        row = self.base(name)
         if row is not None and row.properties.get("mode") not in MODES:
             return KeptTable(self.spark, self.ledger, row, self.kept)
         return self.rolled(name)
 
     def rolled(self, name: str) -> RolledTable:
         """The rolled table of a view or block, or the copy of a PostgreSQL table."""
-        relation = self.ledger.relation(name)
+        relation = self.base(name)
         mode = None if relation is None else relation.properties.get("mode")
         if relation is not None and mode in MODES:
             kind = Replica if mode == "replica" else LiveTable
@@ -73,7 +86,7 @@ class Relations:
 
     def live(self, names: Sequence[str]) -> frozenset[str]:
         """Those of the relations that are asked of a live database."""
-        rows = [self.ledger.relation(name) for name in names]
+        rows = [self.base(name) for name in names]
         return frozenset(r.name for r in rows if r and r.properties.get("mode") == "live")
 
     def _block(self, name: str) -> tuple[BlockRow, Block]:
@@ -87,38 +100,38 @@ class Relations:
 
     def columns(self, name: str) -> tuple[tuple[str, str], ...]:
         """The columns of a relation and their types."""
-        row = self.ledger.relation(name)
+        row = self.base(name)
         if row is not None:
             return row.columns
         return tuple((c.name, c.type) for c in self._block(name)[1].columns)
 
     def names_at(self, name: str, time: Csn) -> list[str]:
         """The names of the columns that the relation had at `time`."""
-        row = self.ledger.relation(name)
+        row = self.base(name)
         if row is None or row.properties.get("mode") in MODES:
             return [column for column, _ in self.columns(name)]
         return [c for c, _ in DeltaLakeTable(self.spark, self.ledger, row).columns_at(time)]
 
     def rows(self, name: str) -> int:
         """About how many rows the relation has."""
-        row: BaseRelation | BlockRow | None = self.ledger.relation(name) or self.ledger.block(name)
+        row: BaseRelation | BlockRow | None = self.base(name) or self.ledger.block(name)
         return row.rows if row else 0
 
     def changed_rows(self, name: str, lo: Csn, hi: Csn) -> int:
         """About how many rows changed in (lo, hi]; 0 only if none did."""
-        if self.ledger.relation(name) is not None:
+        if self.base(name) is not None:
             return self.ledger.changed_rows(name, lo, hi)
         return sum(step.rows for step in self.ledger.steps(name, lo, hi))
 
     def taken_rows(self, name: str, lo: Csn, hi: Csn) -> int:
         """About how many rows were taken away in (lo, hi]; 0 only if none were."""
-        if self.ledger.relation(name) is not None:
+        if self.base(name) is not None:
             return sum(c.deleted for c in self.ledger.changes_of(name, lo, hi))
         return sum(step.taken for step in self.ledger.steps(name, lo, hi))
 
     def check_read(self, factor: Factor, name: str) -> None:
         """Once a factor was read: raise if the table or its changes went away meanwhile, which no reader says."""
-        row = self.ledger.relation(name)
+        row = self.base(name)
         if row is None or row.properties.get("mode") in MODES:
             return
         if isinstance(factor, AsOf):
@@ -129,7 +142,7 @@ class Relations:
 
     def reach(self, name: str, columns: Sequence[str], start: Csn, to: Csn) -> Reach:
         """How far towards `to` an input standing at `start` can go."""
-        row = self.ledger.relation(name)
+        row = self.base(name)
         if row is None:
             table = self.rolled(name)
             if start < table.oldest:

@@ -32,8 +32,11 @@ from rollview.ledger.resolution import check_exact
 from rollview.ledger.store import BlockRow, Ledger, Step
 from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.spark.evaluate import bound
+from rollview.spark.telling import ENOUGH_ROWS, telling_columns
 from rollview.views.blocks import Block, Reduce
 
+HAVING = "_rv_having"
+"""Whether a group is shown, in the folded rows of a Reduce with HAVING."""
 ODD = re.compile(r"[ ,;{}()\n\t=]")
 """What Delta Lake takes in a column name only with column mapping; Spark itself names columns `count(1)`."""
 
@@ -102,11 +105,21 @@ class RolledTable:
     def table(self, time: Csn) -> DataFrame:
         """The visible rows as of `time`, duplicates included."""
         pin = self.pinned(time)
-        if pin.span.empty and not isinstance(self.block, Reduce):
+        if pin.span.empty and self._folded_as_shown:
             rows = self.folded(pin.row)
+            rows = rows.where(HAVING) if HAVING in rows.columns else rows
         else:
-            rows = self._bound(rolled.visible(self.block, pin.span, pin.any_taken), pin)
+            rows = self._visible(pin)
         return rows.select(*(quoted(c.name) for c in self.block.columns))
+
+    def _visible(self, pin: Pinned) -> DataFrame:
+        tree = rolled.visible(self.block, pin.span, pin.any_taken, pin.row.telling)
+        return self._bound(tree, pin)
+
+    @property
+    def _folded_as_shown(self) -> bool:
+        """The folded rows are the visible ones: all but those of a Reduce that shows a row over nothing, or copies."""
+        return not isinstance(self.block, Reduce) or bool(self.block.keys and not self.block.copies)
 
     def exact(self, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The rows as of `time`, each as often as it occurs."""
@@ -177,9 +190,26 @@ class RolledTable:
 
     def folded(self, row: BlockRow) -> DataFrame:
         """The folded rows that `row` pins."""
+        return self._folded_at(row, row.folded_version)
+
+    def _folded_at(self, row: BlockRow, version: int | None) -> DataFrame:
         path = str(self.folder(row) / "folded")
-        reader = self.spark.read.format("delta").option("versionAsOf", str(row.folded_version))
+        reader = self.spark.read.format("delta").option("versionAsOf", str(version))
         return reader.load(path).drop(BUCKET)
+
+    def told_by(self, written: Folded) -> dict[str, object]:
+        """By which columns the rows of a whole folded version differ, for the ledger to keep."""
+        row, names = self.row(), [c.name for c in self.block.columns]
+        columns: list[str] = []
+        if (
+            written.rows >= ENOUGH_ROWS
+            and row.view == self.name
+            and not isinstance(self.block, Reduce)
+        ):
+            added = read_commit(str(self.folder(row) / "folded"), written.version).adds
+            files = [self.folder(row) / "folded" / f.path for f in added if f.rows]
+            columns = telling_columns(self._folded_at(row, written.version), files, names)
+        return {"version": written.version, "columns": columns}
 
     def log(self, steps: Sequence[Step], buckets: int) -> DataFrame:
         """The changes in the given steps: keys, sums, count, stamp and, if there are several, bucket."""
@@ -245,7 +275,7 @@ class RolledTable:
             kept = {c.name for c in (*kept_keys(self.block), *kept_sums(self.block))}
             extra = [F.expr(c.expr).alias(c.name) for c in self.block.columns if c.name not in kept]
             if self.block.having:
-                extra.append(F.expr(self.block.having).alias("_rv_having"))
+                extra.append(F.expr(self.block.having).alias(HAVING))
             if self.block.copies:
                 extra.append(F.expr(self.block.copies).alias("_rv_copies"))
             rows = rows.select(*map(quoted, sorted(kept)), COUNT, *extra)
@@ -257,7 +287,7 @@ class RolledTable:
         if isinstance(self.block, Reduce):
             rows = self._bound(rolled.state(self.block, pin.span, pin.any_taken), pin)
         else:
-            rows = self._bound(rolled.visible(self.block, pin.span, pin.any_taken), pin)
+            rows = self._visible(pin)
         return rows if bucket is None else rows.where(self.bucket_of(buckets) == bucket)
 
 

@@ -146,9 +146,9 @@ def read_commit(location: str, version: int) -> TableCommit:
             committed_at=_committed_at(commit_info, path),
             operation=str(commit_info.get("operation", "UNKNOWN")),
             operation_metrics=commit_info.get("operationMetrics") or {},
-            adds=tuple(map(_data_file, found.get("add", []))),
-            removes=tuple(map(_data_file, found.get("remove", []))),
-            change_files=tuple(map(_data_file, found.get("cdc", []))),
+            adds=tuple(map(data_file, found.get("add", []))),
+            removes=tuple(map(data_file, found.get("remove", []))),
+            change_files=tuple(map(data_file, found.get("cdc", []))),
             metadata=_metadata(found["metaData"][-1]) if "metaData" in found else None,
             protocol=_protocol(found["protocol"][-1]) if "protocol" in found else None,
         )
@@ -166,9 +166,9 @@ def first_metadata(location: str, version: int) -> Metadata | None:
 
 def state_at(location: str, version: int) -> tuple[Metadata, Protocol] | None:
     """The table's metadata and protocol as of `version`; None if the log alone does not say."""
-    checksum = _checksum(location, version)
+    said = checksum(location, version)
     try:
-        return _metadata(checksum["metadata"]), _protocol(checksum["protocol"])
+        return _metadata(said["metadata"]), _protocol(said["protocol"])
     except (KeyError, TypeError, ValueError):
         pass  # a checksum is optional, and may say less
     there = set(versions(location))
@@ -182,11 +182,12 @@ def state_at(location: str, version: int) -> tuple[Metadata, Protocol] | None:
 
 def table_bytes(location: str, version: int) -> int | None:
     """The size of the table's files as of `version`, if the writer left a checksum."""
-    size = _checksum(location, version).get("tableSizeBytes")
+    size = checksum(location, version).get("tableSizeBytes")
     return size if isinstance(size, int) else None
 
 
-def _checksum(location: str, version: int) -> dict[str, Any]:
+def checksum(location: str, version: int) -> dict[str, Any]:
+    """What the checksum file of a version says; nothing if there is none, or none that can be read."""
     path = os.path.join(log_folder(location), f"{version:020d}.crc")
     try:
         with open(path, encoding="utf-8") as file:
@@ -257,7 +258,8 @@ def _committed_at(commit_info: Mapping[str, Any], path: str) -> datetime:
     return datetime.fromtimestamp(seconds, timezone.utc)
 
 
-def _data_file(body: Mapping[str, Any]) -> DataFile:
+def data_file(body: Mapping[str, Any]) -> DataFile:
+    """The file that an action names."""
     stats = body.get("stats")
     records = json.loads(stats).get("numRecords") if stats else None
     return DataFile(

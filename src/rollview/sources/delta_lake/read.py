@@ -23,9 +23,17 @@ from rollview.changes import COUNT, STAMP
 from rollview.errors import ChangesLost, SchemaChanged
 from rollview.ledger.rows import BaseRelation, CapturedChange
 from rollview.sources.delta_lake import log
-from rollview.sources.delta_lake.direct import CHANGE_COUNTS, CHANGE_TYPE, occurrences, rows_of
+from rollview.sources.delta_lake.direct import (
+    CHANGE_COUNTS,
+    CHANGE_TYPE,
+    Occurrence,
+    occurrences,
+    rows_of,
+    told,
+)
 from rollview.sources.delta_lake.hidden import hidden, rows_hidden
 from rollview.sources.delta_lake.identity import check_registered
+from rollview.sources.delta_lake.listed import plain_files
 from rollview.sources.delta_lake.missing import explain_missing
 from rollview.views.syntax import quoted
 
@@ -68,6 +76,10 @@ def as_of(
 ) -> DataFrame:
     """The table at exactly that version: the columns and `_rv_count`, which is 1 everywhere."""
     check_registered(relation)
+    files = plain_files(relation, version)
+    if files is not None:
+        named = [Occurrence(os.path.join(relation.location, f.path), 0, 1, ()) for f in files]
+        return told(spark, named, _typed(relation, columns)).drop(STAMP)
     reader = spark.read.format("delta").option("versionAsOf", version)
     rows = reader.load(_uri(relation.location))
     there = {name.lower() for name in rows.columns}
