@@ -5,7 +5,7 @@ M1  Variants alternate: each round runs every variant once, in an order that rot
 M2  Seconds are wall-clock time; a run also says how many Spark jobs it started, how many rows their tasks read from
     files and wrote to them, and what share of the cores other processes used meanwhile. Nothing is thrown away: the
     median, the extremes and the busiest run are all reported.
-M3  Before a run the machine is given some time to become quiet.
+M3  Before a run the garbage of the runs before it is collected, and the machine is given some time to become quiet.
 """
 
 from __future__ import annotations
@@ -122,6 +122,7 @@ class Runner:
 
     def once(self, work: Work) -> Run:
         """One run of the work, with its result."""
+        self.spark._jvm.System.gc()
         self.settle()
         with self.run() as run:
             run.result = work()

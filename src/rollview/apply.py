@@ -120,14 +120,18 @@ def fold_bucket(relations: Relations, name: str, bucket: int, to: Csn) -> None:
                 rows, newest + 2, None if whole else bucket, len(row.fold_times)
             )
             failpoint(Failpoint.FOLD_AFTER_DELTA_COMMIT)
-            told_by = table.told_by(written) if whole else None
+            others = [t for b, t in enumerate(row.fold_times) if b != bucket]
+            # Of one version the rows of all buckets must differ: it is looked at once all are at one time.
+            told_by = table.told_by(written) if whole or set(others) == {to} else None
     except RollviewError:
         _settle_fold(ledger, relations.warehouse, intent)  # it may have committed all the same
         raise
     with ledger.atomic():
         _commit_fold(ledger, intent)
         if whole:
-            ledger.set_block(name, rows=written.rows, bytes=written.bytes, told_by=told_by)
+            ledger.set_block(name, rows=written.rows, bytes=written.bytes)
+        if told_by is not None:
+            ledger.set_block(name, told_by=told_by)
     failpoint(Failpoint.FOLD_AFTER_COMMIT)
 
 

@@ -20,11 +20,12 @@ def lake(spark, tmp_path, monkeypatch):
     return made
 
 
-def test_s4_rows_are_taken_by_the_columns_that_tell_them_apart(spark, lake, tmp_path):
+@pytest.mark.parametrize("buckets", [1, 2])
+def test_s4_rows_are_taken_by_the_columns_that_tell_them_apart(spark, lake, tmp_path, buckets):
     with rollview.open(tmp_path / "wh", spark=spark) as warehouse:
         warehouse.add_source("lake", delta=str(lake.folder))
         lake.registered()
-        warehouse.create("v", VIEWS["v"], policy="incremental")
+        warehouse.create("v", VIEWS["v"], policy="incremental", buckets=buckets)
         assert warehouse.ledger.block("v").telling == ("id",)
         oracles = Oracles(lake, VIEWS)
         lake.delete("sales", id=3)

@@ -198,7 +198,7 @@ class RolledTable:
         return reader.load(path).drop(BUCKET)
 
     def told_by(self, written: Folded) -> dict[str, object]:
-        """By which columns the rows of a whole folded version differ, for the ledger to keep."""
+        """By which columns all rows of a folded version differ, for the ledger to keep; `written`: its last commit."""
         row, names = self.row(), [c.name for c in self.block.columns]
         columns: list[str] = []
         if (
