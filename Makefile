@@ -19,7 +19,7 @@ $(READY): requirements.lock pyproject.toml tools/setup.py src/rollview/spark/jar
 demo: $(READY) ## Show rollview at work on a small warehouse
 	$(BIN)/rollview demo
 
-test: test-quick ## Run the tests, without the slow ones (about 12 minutes on two cores)
+test: test-quick ## Run the tests, without the slow ones (about 9 minutes on two cores)
 	$(BIN)/pytest -n auto -m "(server or histories) and not spark and not slow"
 	$(BIN)/pytest -n 2 --dist loadfile -m "spark and not slow"
 

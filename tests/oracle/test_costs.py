@@ -156,6 +156,18 @@ def test_a_refresh_is_one_query_one_step_and_no_commit_to_delta_lake(
     assert (shop.steps(), shop.delta_commits()) == (steps + 1, commits)
 
 
+def test_u4_a_join_that_two_views_have_in_common_is_made_once(
+    shop: Shop, jobs: Callable[[], int]
+) -> None:
+    """Alone they take 3 jobs each, of which two broadcast the same tables."""
+    shop.current()
+    shop.sell()
+    with only(jobs, 4):
+        reports = shop.warehouse.refresh(["star", "totals"])
+    assert {(r.technique, r.steps) for r in reports} == {("ROW_BASED", 1), ("GROUP_AGGREGATE", 1)}
+    shop.oracles.hold(shop.warehouse, [(view, shop.lake.csn) for view in ("star", "totals")])
+
+
 @pytest.mark.parametrize("view", sorted(VIEWS))
 def test_the_first_refresh_of_a_process_reads_the_small_tables(
     view: str, shop: Shop, jobs: Callable[[], int]

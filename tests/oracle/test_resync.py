@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import rollview
-from rollview.errors import ChangesLost, SchemaChanged
+from rollview.errors import ChangesLost, SchemaChanged, TimeNotReached
 
 pytestmark = pytest.mark.spark
 
@@ -78,3 +78,14 @@ def test_a_table_with_other_columns_is_refused(spark, shop):
     with pytest.raises(SchemaChanged, match="amount"):
         wh.resync("lake.sales")
     assert wh.ledger.relation("lake.sales").table_id == before.table_id
+
+
+def test_a_table_is_not_asked_for_a_time_before_it_was_registered(spark, shop):
+    wh, lake = shop
+    write(spark, lake / "other", "SELECT 2 AS id")
+    assert wh.capture().csn == 1
+    write(spark, lake.parent / "more" / "late", "SELECT 7 AS id")
+    wh.add_source("more", delta=str(lake.parent / "more"))
+    assert [tuple(r) for r in wh.query("SELECT id FROM more.late").collect()] == [(7,)]
+    with pytest.raises(TimeNotReached, match="registered at 1"):
+        wh.query("SELECT id FROM more.late", as_of=0)
