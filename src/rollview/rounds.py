@@ -10,13 +10,13 @@ U3  A view with a `target_lag` waits for more changes as long as it is not late:
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 
 from rollview.build import Progress
-from rollview.calculus.sharing import shared
+from rollview.calculus.sharing import Columns, Core, shared
 from rollview.changes import Csn
 from rollview.config import seconds_of
 from rollview.errors import RollviewError
@@ -46,7 +46,7 @@ def refresh_views(
     done: dict[str, Outcome] = {}
     for level in levels(rows):
         names = [row.name for row in level]
-        products = Shared(shared(joins_of(level)))
+        products = Shared(steady(relations, level, shared(joins_of(level))))
         # Nothing is captured during a round: the source tables are what they are.
         several = products if len(level) > 1 else None
         relations = replace(relations, shared=several, known={})
@@ -56,6 +56,23 @@ def refresh_views(
         finally:
             products.clear()
     return done
+
+
+def steady(
+    relations: Relations, level: Sequence[ViewRow], cores: Mapping[Core, Columns]
+) -> dict[Core, Columns]:
+    """The cores of tables that have kept their columns since the view that stands furthest back stood there.
+
+    A view that a schema change stopped would else ask others for a column that is gone.
+    """
+    ledger = relations.ledger
+    frontiers = (at for row in level for block in ledger.blocks(row.name) for at in block.frontier)
+    since = min(frontiers, default=Csn(0))
+
+    def kept(name: str) -> bool:
+        return all(epoch.csn < since for epoch in ledger.schema_epochs(name)[1:])
+
+    return {core: columns for core, columns in cores.items() if all(map(kept, core.relations))}
 
 
 def joins_of(rows: Sequence[ViewRow]) -> list[Join]:
