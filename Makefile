@@ -5,10 +5,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick test-all golden-rewrite check bench bench-large bench-compare docs lock clean
+.PHONY: help setup demo test test-quick test-all golden-rewrite check bench bench-large bench-postgresql bench-compare docs lock clean
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
 setup: ## Make .venv, install the locked packages, fetch the Delta Lake jars (others do it by themselves)
 	@$(PYTHON) tools/setup.py
@@ -40,13 +40,17 @@ check: $(READY) ## Check style, types and the direction of imports
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
 
-bench: $(READY) ## Measure (under 30 minutes), write bench/results and docs/performance.md
+bench: $(READY) ## Measure, write bench/results and docs/performance.md
 	$(BIN)/python -m bench all --vectors both --save
 	$(BIN)/python -m bench report
 
 bench-large: $(READY) ## Measure every cell of the star, and 30 and 100 million rows (hours)
 	$(BIN)/python -m bench star --large --vectors both --rows 1_000_000 10_000_000 --save
 	$(BIN)/python -m bench star --vectors both --rows 30_000_000 100_000_000 --save
+	$(BIN)/python -m bench report
+
+bench-postgresql: $(READY) ## Measure a live PostgreSQL database of 10 million rows, and write the same
+	$(BIN)/python -m bench postgresql --save
 	$(BIN)/python -m bench report
 
 bench-compare: ## Print what changed in bench/results since the last commit
