@@ -67,8 +67,9 @@ def test_a_commit_file_in_the_middle_is_missing(world: World) -> None:
             )
         wh.refresh("k")
         caught_up(wh, "k")
-        with pytest.raises(ChangesLost, match="version 3"):
-            wh.verify("g")  # Delta Lake itself cannot read the table
+        assert wh.verify(
+            "g"
+        ).ok  # Delta Lake itself cannot read the table; its checksum lists the files
         assert position(wh, "lake.sales") == 2
         check_timeline(wh)
         gone.with_suffix(".away").rename(gone)

@@ -23,8 +23,8 @@ heap, results, folder = sys.argv[1:]
 spark = make_session({"spark.driver.memory": heap, "spark.driver.maxResultSize": results}, "local[2]")
 def sales(first, last):
     # 200 bytes a row that no format makes smaller
-    words = ", ".join(f"sha2(concat(id, '{n}'), 512) AS w{n}" for n in range(2))
-    return spark.range(first, last).selectExpr("id", "id % 1000 AS cust", "id % 97 AS amount", words)
+    words = [f"sha2(concat(id, '{n}'), 512) AS w{n}" for n in range(2)]
+    return spark.range(first, last).selectExpr("id", "id % 1000 AS cust", "id % 97 AS amount", *words)
 def written(rows, name, mode="append"):
     path = f"{folder}/lake/{name}"
     rows.write.format("delta").mode(mode).option("delta.enableChangeDataFeed", "true").save(path)

@@ -35,7 +35,7 @@ def in_our_words(
     relations: Relations, view: str, names: Sequence[str], error: Exception
 ) -> RollviewError:
     """What happened to the view."""
-    if isinstance(error, (Py4JNetworkError, ConnectionError)):
+    if _has_ended(error):
         return RefreshError(
             f'view "{view}" cannot be refreshed: the Spark session has ended',
             str(error),
@@ -68,6 +68,13 @@ def in_our_words(
         first_sentence(error),
         "the view stays at its last good time; mend the rows named above, then refresh again",
     )
+
+
+def _has_ended(error: Exception) -> bool:
+    """The JVM is gone: no connection, or one that broke in a call, which Py4J reports as an error without a trace."""
+    if isinstance(error, (Py4JNetworkError, ConnectionError)):
+        return True
+    return type(error) is Py4JError and "Trace" not in str(error)
 
 
 @contextmanager
