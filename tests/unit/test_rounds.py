@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 import ledger_rows as row
 import pytest
 
+from rollview.calculus.sharing import Core
 from rollview.changes import Csn
+from rollview.ledger.rows import SchemaEpoch
 from rollview.ledger.store import Ledger
-from rollview.rounds import levels, may_wait
+from rollview.rounds import levels, may_wait, steady
 from rollview.spark.relations import Relations
 from rollview.views.parse import parse_view
 
@@ -91,3 +93,18 @@ def test_u3_who_set_no_target_lag_or_is_not_ready_does_not_wait(relations):
 def test_u3_a_view_that_shows_everything_has_nothing_to_wait_for(relations):
     shown = replace(row.view(state="ready"), view_time=Csn(4), options={"target_lag": "1 minute"})
     assert not may_wait(relations, shown, Csn(4), row.at(10))
+
+
+@pytest.mark.parametrize(("csn", "shared"), [(0, True), (1, False), (3, False)])
+def test_u4_a_table_whose_columns_changed_since_a_view_stood_there_is_not_shared(
+    relations, csn, shared
+):
+    """The view's inputs stand at 1 and 2; the columns changed after transaction `csn`."""
+    columns = (("id", "bigint"),)
+    relations.ledger.add_schema_epoch(SchemaEpoch("lake.sales", 3, Csn(0), columns))
+    relations.ledger.add_schema_epoch(SchemaEpoch("lake.sales", 4 + csn, Csn(csn), columns))
+    sales, other = (
+        Core((name, "lake.customer"), frozenset()) for name in ("lake.sales", "lake.more")
+    )
+    found = steady(relations, [row.view()], {sales: (("id",), ()), other: ((), ())})
+    assert set(found) == ({sales, other} if shared else {other})

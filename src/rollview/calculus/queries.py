@@ -171,8 +171,8 @@ def _in_order(join: Join, term: Term) -> list[Factor]:
     return placed
 
 
-def equalities(join: Join) -> Iterator[tuple[exp.Column, exp.Column]]:
-    """`column = column` among the conditions that must all hold."""
+def conjuncts(join: Join) -> Iterator[exp.Expr]:
+    """The conditions of a join that must all hold."""
     waiting = [block_expression(join.condition)] if join.condition else []
     while waiting:
         match waiting.pop():
@@ -180,6 +180,14 @@ def equalities(join: Join) -> Iterator[tuple[exp.Column, exp.Column]]:
                 waiting += [right, left]
             case exp.Paren(this=inner):
                 waiting.append(inner)
+            case other:
+                yield other
+
+
+def equalities(join: Join) -> Iterator[tuple[exp.Column, exp.Column]]:
+    """`column = column` among the conditions that must all hold."""
+    for one in conjuncts(join):
+        match one:
             case exp.EQ(this=exp.Column() as left, expression=exp.Column() as right):
                 yield left, right
 

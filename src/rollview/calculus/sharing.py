@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rollview.calculus.queries import block_expression, column, every
+from rollview.calculus.queries import block_expression, column, conjuncts, every
 from rollview.views.blocks import Column, Input, Join
 from rollview.views.syntax import quoted, sql_of
 
@@ -103,22 +103,17 @@ def _placed(tree: exp.Expr, positions: dict[str, int]) -> exp.Expr:
 def _split(join: Join) -> tuple[list[tuple[Place, Place]], list[exp.Expr]]:
     """The equalities between columns of two inputs, and the rest of what must hold."""
     positions = {i.alias: k for k, i in enumerate(join.inputs)}
-    waiting = [block_expression(join.condition)] if join.condition else []
     equal: list[tuple[Place, Place]] = []
     rest: list[exp.Expr] = []
-    while waiting:
-        match waiting.pop():
-            case exp.And(this=left, expression=right):
-                waiting += [right, left]
-            case exp.Paren(this=inner):
-                waiting.append(inner)
+    for one in conjuncts(join):
+        match one:
             case exp.EQ(this=exp.Column() as left, expression=exp.Column() as right) if (
                 left.table != right.table and {left.table, right.table} <= positions.keys()
             ):
                 first, second = sorted((positions[c.table], c.name) for c in (left, right))
                 equal.append((first, second))
-            case other:
-                rest.append(other)
+            case _:
+                rest.append(one)
     return equal, rest
 
 
