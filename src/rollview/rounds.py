@@ -3,8 +3,8 @@
 U1  A view comes after the views that it reads. Views of one level share nothing but what they read, and run side by
     side: while one waits for the driver, another uses the cores.
 U2  A view's failure is its own: the others go on.
-U4  What several views of a level make of the changes by the same joins is made once (calculus/sharing.py).
 U3  A view with a `target_lag` waits for more changes as long as it is not late: one refresh then does the work of many.
+U4  What several views of a level make of the changes by the same joins is made once (calculus/sharing.py).
 """
 
 from __future__ import annotations
