@@ -77,9 +77,9 @@ class Patience:
 def run(ctx: click.Context, every: str | None, once: bool, as_json: bool) -> None:
     """Keep every view up to date, round after round, until stopped.
 
-    A round captures, refreshes, folds where that pays, and cleans up; it prints one line. A view with a target_lag waits
-    for more changes as long as it is in time. Stops cleanly on Ctrl-C or
-    SIGTERM. While it runs it is the one writer of the warehouse; reading goes on. JSON: one line for each round.
+    A round captures, refreshes, folds where that pays, and cleans up; it prints one line. A view with a target_lag
+    waits for more changes as long as it is in time. Stops cleanly on Ctrl-C or SIGTERM. While it runs it is the one
+    writer of the warehouse; reading goes on. JSON: one line for each round.
 
     \b
     Example:
