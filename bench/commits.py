@@ -109,7 +109,7 @@ def measured(
             run = runner.once(partial(warehouse.refresh, view))
             if number >= WARM:
                 seconds[view].append(run.seconds)
-            if folds_pay(warehouse.ledger, warehouse.view(view)):
+            if folds_pay(warehouse.ledger, view, warehouse.ledger.blocks(view)):
                 folds[view].append(runner.once(partial(warehouse.fold, view)).seconds)
     found = []
     for view, warehouse in warehouses.items():

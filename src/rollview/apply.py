@@ -12,20 +12,24 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from urllib.parse import unquote
 
+from rollview.calculus.cost import fold_seconds
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
 from rollview.config import seconds_of
 from rollview.errors import ConfigError, RollviewError, StepConflict, TimeNotReached
 from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.learning import FOLD, folding, learned_from
 from rollview.ledger.resolution import check_exact
 from rollview.ledger.rows import FOLDERS, READS
-from rollview.ledger.store import BlockRow, Intent, Ledger, ViewRow
+from rollview.ledger.store import BlockRow, Intent, Ledger, Refresh, ViewRow
+from rollview.spark.evaluate import jobs_of
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import still_being_built
@@ -85,8 +89,32 @@ def check_range(view: str, row: BlockRow, to: Csn) -> None:
 
 
 def fold(relations: Relations, view: ViewRow, to: Csn) -> FoldReport:
-    """Work the log up to `to` into the folded rows of every block, bucket by bucket."""
-    done = 0
+    """Work the log up to `to` into the folded rows of every block, and record what that took."""
+    with recorded_fold(relations, view.name, to) as folded:
+        folded += fold_blocks(relations, view, to)
+    return FoldReport(view.name, to, len(folded))
+
+
+@contextmanager
+def recorded_fold(relations: Relations, name: str, to: Csn) -> Iterator[list[BlockRow]]:
+    """Puts a fold into the history of its view or table; it says whose buckets it folded, one by one."""
+    started, clock, folded = datetime.now(timezone.utc), time.monotonic(), list[BlockRow]()
+    with jobs_of(relations.spark) as jobs:
+        yield folded
+        if not folded:
+            return
+        expected = sum(fold_seconds(block.rows) / len(block.fold_times) for block in folded)
+        since = Csn(min(min(block.fold_times) for block in folded))
+        rows, size = ({b.name: getattr(b, what) for b in folded} for what in ("rows", "bytes"))
+        relations.ledger.add_refresh(Refresh(
+            name, started, time.monotonic() - clock, FOLD, "pending steps were worked in", "ok",
+            "", since, to, sum(rows.values()), sum(size.values()), jobs(),
+            {"by_constants": {"fold": expected}}))  # fmt: skip
+
+
+def fold_blocks(relations: Relations, view: ViewRow, to: Csn) -> list[BlockRow]:
+    """Work the log up to `to` into the folded rows of every block, bucket by bucket; the block of each bucket."""
+    done = []
     if face(relations.ledger, view.name).folded_version is None:
         raise still_being_built(view.name)
     for block in relations.ledger.blocks(view.name):
@@ -94,8 +122,8 @@ def fold(relations: Relations, view: ViewRow, to: Csn) -> FoldReport:
             now = face(relations.ledger, block.name)
             if now.fold_times[bucket] < min(to, high_water_mark(now.frontier)):
                 fold_bucket(relations, block.name, bucket, to)
-                done += 1
-    return FoldReport(view.name, to, done)
+                done.append(now)
+    return done
 
 
 def fold_bucket(relations: Relations, name: str, bucket: int, to: Csn) -> None:
@@ -145,15 +173,10 @@ def _commit_fold(ledger: Ledger, intent: Intent) -> None:
         ledger.end(intent.id)
 
 
-def folds_pay(ledger: Ledger, view: ViewRow) -> bool:
-    """Readers would pay more for the pending log than a fold costs: a tenth of the rows, or 50 steps."""
-    return any(pending_pays(ledger, block) for block in ledger.blocks(view.name))
-
-
-def pending_pays(ledger: Ledger, block: BlockRow) -> bool:
-    """The same of one rolled table."""
-    steps = ledger.steps(block.name, min(block.fold_times, default=Csn(0)), None)
-    return len(steps) >= 50 or sum(s.rows for s in steps) > max(10_000, block.rows // 10)
+def folds_pay(ledger: Ledger, name: str, blocks: Sequence[BlockRow]) -> bool:
+    """Readers of the view or table have paid for pending steps what a fold of one of its blocks costs."""
+    factors = learned_from(ledger, name)
+    return any(folding(ledger, block, factors).due for block in blocks)
 
 
 def forget(relations: Relations, view: ViewRow, now: datetime | None = None) -> Csn:

@@ -7,17 +7,18 @@ X1  The plan comes from the same functions that propagate calls; the SQL is the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rollview.calculus.plane import Axis, draw
 from rollview.calculus.terms import AsOf, Changes, Factor, Timed, describe
 from rollview.changes import Csn
 from rollview.define import parsed
+from rollview.ledger.learning import FULL, Folding, folding, learned_from
 from rollview.ledger.resolution import resolution_of
 from rollview.ledger.store import ViewRow
 from rollview.propagate import Plan, first_width, plan_step, reach_of, step_query, terms_of
-from rollview.refresh import estimated, learned_from, technique
+from rollview.refresh import estimated, technique
 from rollview.spark.probes import explained_probes
 from rollview.spark.relations import Relations
 from rollview.views.blocks import (
@@ -51,7 +52,8 @@ class ExplainedStep:
 class Explanation:
     """A view's blocks, and what its next refresh will run.
 
-    `estimate` in seconds; `learned`: the factors by which earlier refreshes were slower than the constants say.
+    `estimate` in seconds; `learned`: the factors by which earlier work was slower than the constants say;
+    `folding`: how far each block is from its next fold.
     """
 
     view: str
@@ -62,6 +64,7 @@ class Explanation:
     estimate: dict[str, float] | None = None
     plane: str = ""
     learned: dict[str, float] | None = None
+    folding: tuple[Folding, ...] = ()
 
 
 def explain(relations: Relations, view: ViewRow) -> Explanation:
@@ -83,20 +86,22 @@ def explain(relations: Relations, view: ViewRow) -> Explanation:
         ], to))  # fmt: skip
         if plan.advances and not plan.empty:
             steps.append(_explained(relations, name, block, plan, row.frontier))
-    factors = learned_from(relations, view)
+    blocks = relations.ledger.blocks(view.name)
+    factors = learned_from(relations.ledger, view.name)
     costs = factors.applied(estimated(relations, view, to))
     full = view.options.get("policy", "auto") == "auto" and costs.full < costs.incremental
-    how = "NO_OP" if not steps else "COMPLETE_RECOMPUTE" if full else technique(relations, view, to)
+    how = "NO_OP" if not steps else FULL if full else technique(relations, view, to)
     why = "nothing that the view reads has changed" if not steps else "by estimated cost"
     return Explanation(view.name, _blocks(view.definition), how, why, tuple(steps),
                        {"incremental": costs.incremental, "full": costs.full}, "\n\n".join(planes),
-                       {"incremental": factors.incremental, "full": factors.full})  # fmt: skip
+                       asdict(factors),
+                       tuple(folding(relations.ledger, b, factors) for b in blocks))  # fmt: skip
 
 
 def explain_definition(relations: Relations, name: str, sql: str) -> Explanation:
     """What a view would come down to; refused as its creation would be."""
     definition = parsed(relations, name, sql)
-    return Explanation(name, _blocks(definition), "COMPLETE_RECOMPUTE", "the view is not built yet")
+    return Explanation(name, _blocks(definition), FULL, "the view is not built yet")
 
 
 def _explained(

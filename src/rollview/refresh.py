@@ -17,13 +17,10 @@ from typing import Any
 from rollview import apply as applying
 from rollview.build import Progress, build
 from rollview.calculus.cost import (
-    LEARN_FROM,
     START_SECONDS,
     Estimate,
     InputSize,
-    Learned,
     estimate,
-    learned,
     with_memory,
 )
 from rollview.calculus.rolled import signed
@@ -31,6 +28,7 @@ from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
 from rollview.errors import ChangesLost, QueryFailed, RefreshError, RollviewError, TimeNotReached
 from rollview.failpoints import Failpoint, failpoint
+from rollview.ledger.learning import FULL, learned_from
 from rollview.ledger.store import Refresh, ViewRow
 from rollview.propagate import PropagateReport, propagate
 from rollview.sources.postgresql.live import Asked
@@ -130,20 +128,11 @@ def _refresh(
 def _compared(relations: Relations, view: ViewRow, to: Csn) -> tuple[Estimate, dict[str, Any]]:
     """Both ways' cost as far as it is known here, and what the history keeps of it to learn from."""
     plain = estimated(relations, view, to)
-    costs = learned_from(relations, view).applied(plain)
+    costs = learned_from(relations.ledger, view.name).applied(plain)
     return costs, {
         "estimate": {"incremental": costs.incremental, "full": costs.full},
         "by_constants": {"incremental": plain.incremental, "full": plain.full},
     }
-
-
-def learned_from(relations: Relations, view: ViewRow) -> Learned:
-    """What the view's own refreshes tell of this machine."""
-    return learned(
-        (Estimate(**r.details["by_constants"]), r.technique == "COMPLETE_RECOMPUTE", r.seconds)
-        for r in relations.ledger.history(view.name, LEARN_FROM)
-        if r.state == "ok" and r.technique != "NO_OP" and "by_constants" in r.details
-    )
 
 
 def _lost(relations: Relations, view: ViewRow, to: Csn) -> ChangesLost | None:
@@ -175,7 +164,7 @@ def _incremental(
             applying.apply(ledger, view.name, done.reached)
         raise done.problem
     if view.options.get("fold") == "always":
-        applying.fold(relations, view, to)
+        applying.fold_blocks(relations, view, to)
     if to == ledger.newest_csn():
         check_going(relations, view.definition)
     rows, size = sum(s.rows for s in done.steps), sum(s.bytes for s in done.steps)
@@ -289,9 +278,7 @@ def _recompute(
     relations.ledger.begin("build", view.name, {"at": to})
     _build(relations, view, to, progress)
     rows = applying.face(relations.ledger, view.name).rows
-    return RefreshReport(
-        view.name, "COMPLETE_RECOMPUTE", reason, to, 0, rows, details=details or {}
-    )
+    return RefreshReport(view.name, FULL, reason, to, 0, rows, details=details or {})
 
 
 def check_going(relations: Relations, definition: Definition) -> None:
@@ -343,7 +330,7 @@ def resume_build(relations: Relations, view: ViewRow, to: Csn, progress: Progres
     assert ready is not None, "the view was just built"
     if to > at:
         return _incremental(relations, ready, to, {"built_at": at})
-    return RefreshReport(view.name, "COMPLETE_RECOMPUTE", "the view was being built", at, 0,
+    return RefreshReport(view.name, FULL, "the view was being built", at, 0,
                          applying.face(relations.ledger, view.name).rows)  # fmt: skip
 
 

@@ -20,8 +20,9 @@ from rollview.calculus.sharing import Columns, Core, shared
 from rollview.changes import Csn
 from rollview.config import seconds_of
 from rollview.errors import RollviewError
+from rollview.ledger.learning import learned_from
 from rollview.ledger.store import ViewRow
-from rollview.refresh import RefreshReport, estimated, learned_from, refresh_view
+from rollview.refresh import RefreshReport, estimated, refresh_view
 from rollview.spark.relations import Relations
 from rollview.spark.shared import Shared
 from rollview.views.blocks import Fixpoint, Join, inputs, joins
@@ -88,7 +89,7 @@ def may_wait(relations: Relations, view: ViewRow, to: Csn, until: datetime) -> b
     oldest = relations.ledger.committed_at(Csn(view.view_time + 1))
     if oldest is None:
         return False
-    costs = learned_from(relations, view).applied(estimated(relations, view, to))
+    costs = learned_from(relations.ledger, view.name).applied(estimated(relations, view, to))
     lag = (until - oldest).total_seconds() + min(costs.incremental, costs.full)
     return lag < seconds_of(view.options["target_lag"], "target_lag")
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from rollview.apply import KEEP, FoldReport, fold_bucket, pending_pays, readers
+from rollview.apply import KEEP, FoldReport, fold_bucket, folds_pay, readers, recorded_fold
 from rollview.changes import Csn
 from rollview.config import seconds_of
 from rollview.failpoints import Failpoint, failpoint
@@ -34,7 +34,9 @@ def fold_table(relations: Relations, name: str, to: Csn) -> FoldReport:
     to = Csn(min(to, row.frontier[0]))
     if row.folded_version is None or row.fold_times[0] >= to:
         return FoldReport(name, to, 0)
-    fold_bucket(relations, name, 0, to)
+    with recorded_fold(relations, name, to) as folded:
+        fold_bucket(relations, name, 0, to)
+        folded.append(row)
     return FoldReport(name, to, 1)
 
 
@@ -47,7 +49,7 @@ def tend(ledger: Ledger, relations: Callable[[], Relations]) -> list[str]:
     for relation in captured_tables(ledger):
         block = ledger.block(relation.name)
         assert block is not None, "a captured table has a log"
-        if block.folded_version is not None and pending_pays(ledger, block):
+        if block.folded_version is not None and folds_pay(ledger, relation.name, [block]):
             fold_table(relations(), relation.name, ledger.newest_csn())
             folded.append(relation.name)
         forget_table(ledger, relation)

@@ -43,5 +43,7 @@ def test_g4_every_time_reads_as_before(spark, tmp_path, monkeypatch):
         for view in VIEWS:
             warehouse.fold(view, to=lake.csn - 1)
             assert len(warehouse.ledger.steps(view)) == steps[view] - 2, view
+            told = warehouse.history(view, 1)[0]
+            assert told.technique == "FOLD" and told.jobs and told.details["by_constants"]["fold"]
         assert {view: changes(warehouse, view) for view in VIEWS} == before
         Oracles(lake, VIEWS).hold(warehouse, [(v, t) for v in VIEWS for t in range(lake.csn + 1)])

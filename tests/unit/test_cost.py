@@ -1,10 +1,20 @@
 """calculus/cost.py: an estimate is only good for comparing, so what must hold are its comparisons."""
 
+from dataclasses import astuple
+
 from hypothesis import given
 from hypothesis import strategies as st
 from recorded import examples
 
-from rollview.calculus.cost import Estimate, InputSize, Learned, estimate, learned
+from rollview.calculus.cost import (
+    Estimate,
+    InputSize,
+    Learned,
+    estimate,
+    fold_seconds,
+    learned,
+    paid_by_readers,
+)
 
 SIZES = st.builds(InputSize, st.integers(0, 10**9), st.integers(0, 10**9))
 JOINS = st.lists(st.lists(SIZES, min_size=1, max_size=4), min_size=1, max_size=3)
@@ -55,26 +65,49 @@ def test_nothing_changed_costs_less_than_anything_else():
 
 
 def test_nothing_is_learned_from_nothing_or_from_one_cold_refresh():
-    assert learned([]) == Learned(1.0, 1.0)
-    assert learned([(Estimate(0.5, 2.0), False, 9.0)]) == Learned(1.0, 1.0)
+    assert learned([]) == Learned(1.0, 1.0, 1.0)
+    assert learned([("incremental", 0.5, 9.0)]) == Learned(1.0, 1.0, 1.0)
 
 
 def test_each_way_is_learned_from_its_own_refreshes():
-    slow = [(Estimate(0.5, 2.0), False, 1.5)] * 5
-    quick = [(Estimate(0.5, 2.0), True, 1.0)] * 5
-    assert learned([*slow, *quick]) == Learned(3.0, 0.5)
+    slow = [("incremental", 0.5, 1.5)] * 5
+    quick = [("full", 2.0, 1.0)] * 5
+    folds = [("fold", 1.0, 2.0)] * 5
+    assert learned([*slow, *quick, *folds]) == Learned(3.0, 0.5, 2.0)
     assert learned([*slow, *quick]).applied(Estimate(1.0, 1.0)) == Estimate(3.0, 0.5)
 
 
 @given(
     st.lists(
         st.tuples(
-            st.builds(Estimate, st.floats(0, 1e6), st.floats(0, 1e6)),
-            st.booleans(),
+            st.sampled_from(("incremental", "full", "fold")),
+            st.floats(0, 1e6),
             st.floats(0, 1e9),
         )
     )
 )
 def test_a_factor_stays_within_bounds(seen):
     factors = learned(seen)
-    assert all(1 / 8 <= factor <= 8 for factor in (factors.incremental, factors.full))
+    assert all(1 / 8 <= factor <= 8 for factor in astuple(factors))
+
+
+STEPS = st.lists(st.integers(0, 10**7), max_size=60)
+
+
+@examples(100)
+@given(STEPS, st.integers(0, 10**9))
+def test_readers_pay_more_with_each_step_and_more_of_larger_tables(steps, folded):
+    assert paid_by_readers(steps, folded) < paid_by_readers([*steps, 1], folded)
+    assert paid_by_readers(steps, folded) <= paid_by_readers(steps, folded + 10**6)
+
+
+def steps_until_a_fold(rows: int, folded: int) -> int:
+    """After how many steps of so many rows a fold is due."""
+    return next(
+        n for n in range(1, 1000) if paid_by_readers([rows] * n, folded) >= fold_seconds(folded)
+    )
+
+
+def test_small_tables_are_folded_sooner_and_large_steps_too():
+    assert 2 <= steps_until_a_fold(1_000, 1_000) < steps_until_a_fold(1_000, 10_000_000) <= 100
+    assert steps_until_a_fold(1_000_000, 10_000_000) < steps_until_a_fold(1_000, 10_000_000)

@@ -1,16 +1,16 @@
-"""What a refresh would cost: incrementally, and in full.
+"""What a refresh would cost, incrementally and in full; what a fold costs, and what readers pay without it.
 
 Seconds on one machine with two cores, from row counts that the timeline knows; only the comparison
 matters. The constants come from measurements of warm runs on two cores: a job costs about 0.1 s before it does
 anything, a scan reads 20 million rows a second, a join with a write makes 1.5 million rows a second. `learned`
-says how far a view's own refreshes were from that, on the machine at hand.
+says how far a view's own refreshes and folds were from that, on the machine at hand.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 JOB_SECONDS = 0.1
 START_SECONDS = 0.15
@@ -67,8 +67,32 @@ def with_memory(costs: Estimate, joins: Sequence[Sequence[InputSize]], kept: int
     return Estimate(costs.incremental + jobs + read / SCANNED_ROWS_PER_SECOND, costs.full)
 
 
+FOLD_START_SECONDS = 0.5
+PENDING_START_SECONDS = 0.05
+STEP_SECONDS = 0.001
+
+
+def fold_seconds(folded: int) -> float:
+    """Writing the stored rows anew, with the pending steps worked in."""
+    return FOLD_START_SECONDS + folded / WRITTEN_ROWS_PER_SECOND
+
+
+def paid_by_readers(pending: Sequence[int], folded: int) -> float:
+    """What one read of the whole after each of the pending steps cost more than a read of stored rows alone.
+
+    `pending`: the rows of each step, the oldest first. Folding when this reaches the cost of a fold takes at most
+    twice what it would take who knew when to fold, as long as there is one such read a step.
+    """
+    paid, rows = 0.0, 0
+    for steps, step_rows in enumerate(pending, 1):
+        rows += step_rows
+        paid += PENDING_START_SECONDS + steps * STEP_SECONDS
+        paid += rows / CHANGED_ROWS_PER_SECOND + folded / SCANNED_ROWS_PER_SECOND
+    return paid
+
+
 LEARN_FROM = 20
-"""The latest refreshes of a view that count."""
+"""The latest pieces of work on a view that count."""
 LARGEST_FACTOR = 8.0
 _DOUBT = (1.0, 1.0)
 """What speaks for the constants: a view's first, cold refresh alone does not outweigh it."""
@@ -76,23 +100,23 @@ _DOUBT = (1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """How much longer (or shorter) each way took than the constants say, as seen in the view's history."""
+    """How much longer (or shorter) each kind of work took than the constants say, as seen in the view's history."""
 
     incremental: float = 1.0
     full: float = 1.0
+    fold: float = 1.0
 
     def applied(self, costs: Estimate) -> Estimate:
         """The estimate for this machine."""
         return Estimate(costs.incremental * self.incremental, costs.full * self.full)
 
 
-def learned(seen: Iterable[tuple[Estimate, bool, float]]) -> Learned:
-    """From refreshes as (estimate by the constants, whether in full, seconds): the median factor of each way."""
-    factors: dict[bool, list[float]] = {False: [*_DOUBT], True: [*_DOUBT]}
-    for costs, full, seconds in seen:
-        expected = costs.full if full else costs.incremental
+def learned(seen: Iterable[tuple[str, float, float]]) -> Learned:
+    """From pieces of work as (kind, seconds by the constants, seconds): the median factor of each kind."""
+    factors: dict[str, list[float]] = {f.name: [*_DOUBT] for f in fields(Learned)}
+    for kind, expected, seconds in seen:
         if expected > 0:
-            factors[full].append(seconds / expected)
-    chosen = {full: statistics.median(values) for full, values in factors.items()}
-    bounded = {f: min(LARGEST_FACTOR, max(1 / LARGEST_FACTOR, v)) for f, v in chosen.items()}
-    return Learned(bounded[False], bounded[True])
+            factors[kind].append(seconds / expected)
+    chosen = {kind: statistics.median(values) for kind, values in factors.items()}
+    return Learned(**{kind: min(LARGEST_FACTOR, max(1 / LARGEST_FACTOR, factor))
+                      for kind, factor in chosen.items()})  # fmt: skip

@@ -189,12 +189,7 @@ def print_explanation(e: Explanation) -> None:
     """The explanation of a view, for people."""
     console = stdout()
     console.print(Text.assemble((e.view, "bold"), ": ", (e.technique, "bold"), f", {e.reason}"))
-    if e.estimate:
-        incremental, full = e.estimate["incremental"], e.estimate["full"]
-        say(f"estimate: {incremental:.1f} s incrementally, {full:.1f} s recomputed")
-        if e.learned:
-            once, again = e.learned["incremental"], e.learned["full"]
-            say(f"learned from its history: {once:.1f} and {again:.1f} times the constants")
+    _print_costs(e)
     for block in e.blocks:
         keys = f" by {', '.join(block['keys'])}" if block["keys"] else ""
         kept = block["remembers"]
@@ -220,3 +215,18 @@ def print_explanation(e: Explanation) -> None:
     if e.plane:
         say("")
         console.print(Text(e.plane), soft_wrap=True)
+
+
+def _print_costs(e: Explanation) -> None:
+    """What the next refresh and the next fold cost, and what that was learned from."""
+    if e.estimate:
+        incremental, full = e.estimate["incremental"], e.estimate["full"]
+        say(f"estimate: {incremental:.1f} s incrementally, {full:.1f} s recomputed")
+        if e.learned:
+            once, again, fold = (e.learned[way] for way in ("incremental", "full", "fold"))
+            say(f"learned from its history: {once:.1f} and {again:.1f} times the constants, "
+                f"a fold {fold:.1f} times")  # fmt: skip
+    for f in e.folding:
+        if f.steps:
+            say(f"fold of {f.block}: {counted(f.steps, 'step')} with {counted(f.rows, 'row')} pending; readers have "
+                f"paid about {f.paid:.1f} s for them, a fold costs {f.cost:.1f} s")  # fmt: skip

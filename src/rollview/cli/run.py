@@ -140,7 +140,7 @@ def one_round(wh: Warehouse, patience: Patience) -> Round:
 def _tend(wh: Warehouse, row: ViewRow, done: Round) -> None:
     from rollview.apply import folds_pay
 
-    if folds_pay(wh.ledger, row):
+    if folds_pay(wh.ledger, row.name, wh.ledger.blocks(row.name)):
         wh.fold(row.name)
         done.folded.append(row.name)
     else:
