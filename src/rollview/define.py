@@ -22,10 +22,11 @@ from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.resolution import resolution_of
 from rollview.ledger.store import BlockRow, Ledger, ViewRow
 from rollview.refresh import POLICIES, RefreshReport, check_reach, refresh_view
+from rollview.sources.frames import empty_rows
 from rollview.spark.evaluate import bound
 from rollview.spark.failures import refusals
 from rollview.spark.relations import Relations
-from rollview.spark.rolled import empty_rows, quoted
+from rollview.spark.rolled import quoted
 from rollview.views.blocks import Definition, inputs
 from rollview.views.names import view_name
 from rollview.views.parse import parse_view, relation_identifier

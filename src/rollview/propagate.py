@@ -37,6 +37,7 @@ from rollview.spark.blame import blamed_row
 from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
 from rollview.spark.kept import KEEP_ROWS
+from rollview.spark.lookups import looked_up
 from rollview.spark.probes import JoinTerm, Probed, probed_inputs
 from rollview.spark.recursion import SparkRecursion
 from rollview.spark.relations import Reach, Relations
@@ -229,20 +230,23 @@ def _changed(
         name = recursion.leaves.name
         tree = stepped_levels(block, plan.block, terms, plan.lo, name, recursion)
         return recursion.rows(tree), recursion.leaves.read, {}
-    leaves = Leaves(relations.live([i.relation for i in inputs(block)]))
+    live = relations.live([i.relation for i in inputs(block)])
     sizes = {i.relation: relations.rows(i.relation) for i in inputs(block)}
     large = sorted((n for n in sizes if sizes[n] > KEEP_ROWS), key=lambda n: -sizes[n])
-    probed = probed_inputs(relations, terms_of(block, plan)) if leaves.live else Probed()
+    probed = probed_inputs(relations, terms_of(block, plan)) if live else Probed()
     products: dict[str, Product] = {}
-    if relations.shared is not None and not leaves.live and plan.rows <= SHARED_ROWS:
+    if relations.shared is not None and not live and plan.rows <= SHARED_ROWS:
 
         def evaluate(tree: exp.Query, leaves: Leaves) -> DataFrame:
             return evaluated(relations.spark, tree, leaves, relations, {}, large)
 
         terms, products = relations.shared.over(terms, evaluate)
+    asked = {place: [rows] for place, rows in probed.rows.items()}
+    asked |= looked_up(relations, [JoinTerm(*term) for term in terms], large)
+    leaves = Leaves(asked)
     tree = stepped(block, plan.block, terms, plan.lo, leaves.name, plan.cells, leaves.of_term)
     made = {name: product.changes for name, product in products.items()}
-    rows = evaluated(relations.spark, tree, leaves, relations, probed.rows, large, made)
+    rows = evaluated(relations.spark, tree, leaves, relations, asked, large, made)
     return rows, [*leaves.read, *(r for p in products.values() for r in p.read)], probed.asked
 
 

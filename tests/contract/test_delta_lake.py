@@ -11,7 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -451,17 +451,15 @@ def test_at_is_the_same_patched_and_travelled(
     spark: SparkSession, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relation, columns = history.relation, history.columns
-    limit = relation.position - 1
+    limit, changed = relation.position - 1, partial(read.changes, spark)
     versions = (2, relation.position - 2)
     for way in ("patch", "travel"):
         monkeypatch.setattr(read, "cheaper", lambda *_, way=way: way)
         parts = []
         for version in versions:
             later = [change for change in history.captured if change.position > version]
-            found = reduce(
-                DataFrame.unionAll,
-                read.parts_at(spark, relation, columns, version, relation.position, later, limit),
-            )
+            moment = read.Moment(relation, version, relation.position, later, limit)
+            found = reduce(DataFrame.unionAll, read.parts_at(spark, moment, columns, changed))
             parts.append(found.select(F.lit(version), "*"))
         bags: dict[int, Bag] = {version: Counter() for version in versions}
         with interpreted(spark):
@@ -475,7 +473,8 @@ def test_at_is_the_same_patched_and_travelled(
 def test_at_without_later_changes_reads_the_newest_usable_version(
     spark: SparkSession, plain: History
 ) -> None:
-    (found,) = read.parts_at(spark, plain.relation, plain.columns, 1, 2, (), None)
+    moment = read.Moment(plain.relation, 1, 2, (), None)
+    (found,) = read.parts_at(spark, moment, plain.columns, partial(read.changes, spark))
     assert net(found) == plain.states[2] == plain.states[1]
     assert plain.captured[1].position == 3
 

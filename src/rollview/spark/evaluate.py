@@ -12,7 +12,7 @@ Knows Spark and relations; not what a query is for. `jobs_of` counts the Spark j
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
@@ -24,11 +24,14 @@ from sqlglot import exp
 
 from rollview.calculus.queries import LeafName, in_parts
 from rollview.calculus.terms import AsOf, Changes, Factor, Timed
-from rollview.changes import COUNT, STAMP
+from rollview.changes import COUNT, STAMP, Csn
 from rollview.sources.relation import Relation
 
 Leaf = tuple[Factor, str, tuple[str, ...], int | None]
-"""What a leaf is: factor, relation, columns; of a live table also the term, since each term asks for its own rows."""
+"""What a leaf is: factor, relation, columns; if a term asks for its own rows of a table, also the term."""
+
+Place = tuple[int, int]
+"""A term of a step, and an input of its join."""
 
 
 MANY_LEAVES = 5
@@ -45,9 +48,9 @@ order of a column that they do not have any more; nor unite rows that were check
 
 @dataclass(slots=True)
 class Leaves:
-    """The leaves that a tree asked for, each under a name of its own; `live` tables are asked, not read."""
+    """The leaves that a tree asked for, each under a name of its own; those at places `asked` are their term's own."""
 
-    live: frozenset[str] = frozenset()
+    asked: Collection[Place] = ()
     prefix: str = field(default_factory=lambda: f"_rv_{uuid.uuid4().hex[:12]}")
     wanted: dict[Leaf, str] = field(default_factory=dict)
 
@@ -59,7 +62,7 @@ class Leaves:
         """The names of the leaves of one term."""
 
         def name(factor: Factor, relation: str, columns: tuple[str, ...]) -> str:
-            if relation in self.live and not isinstance(factor, Changes):
+            if (number, factor.input) in self.asked:
                 return self._named((factor, relation, columns, number))
             return self.name(factor, relation, columns)
 
@@ -93,23 +96,33 @@ def rows_of(relation: Relation, factor: Factor, columns: Sequence[str]) -> DataF
         case AsOf(_, at):
             return relation.at(at, columns)
         case Timed(_, lo, at):
-            return _old(relation.at(lo, columns)).unionByName(relation.changes(lo, at, columns))
+            return old(relation.at(lo, columns)).unionByName(relation.changes(lo, at, columns))
 
 
-def parts_of(relation: Relation, factor: Factor, columns: Sequence[str]) -> list[DataFrame]:
-    """The rows of a factor in at most two parts: one that may be large, and one that patches it (E4)."""
+def parts_of(
+    relation: Relation,
+    factor: Factor,
+    columns: Sequence[str],
+    parts: Callable[[Csn, Sequence[str]], Sequence[DataFrame]] | None = None,
+) -> list[DataFrame]:
+    """The rows of a factor in at most two parts: one that may be large, and one that patches it (E4).
+
+    `parts`: instead of the relation's own.
+    """
+    parts = parts or relation.parts
     match factor:
         case Changes():
             return [rows_of(relation, factor, columns)]
         case AsOf(_, at):
-            first, *patches = relation.parts(at, columns)
+            first, *patches = parts(at, columns)
         case Timed(_, lo, at):
-            first, *patches = map(_old, relation.parts(lo, columns))
+            first, *patches = map(old, parts(lo, columns))
             patches.append(relation.changes(lo, at, columns))
     return [first, reduce(DataFrame.unionByName, patches)] if patches else [first]
 
 
-def _old(rows: DataFrame) -> DataFrame:
+def old(rows: DataFrame) -> DataFrame:
+    """Rows of before a step, with the stamp that says so."""
     return rows.withColumn(STAMP, F.lit(0).cast("bigint"))
 
 
@@ -143,11 +156,11 @@ def evaluated(
     tree: exp.Query,
     leaves: Leaves,
     relation: Callable[[str], Relation],
-    probed: Mapping[tuple[int, int], DataFrame],
+    asked: Mapping[Place, Sequence[DataFrame]],
     large: Sequence[str] = (),
     made: Mapping[str, Callable[[], DataFrame]] = MappingProxyType({}),
 ) -> DataFrame:
-    """The DataFrame of a tree over factors of relations; `probed`: by term and input, what was asked already.
+    """The DataFrame of a tree over factors of relations; `asked`: in parts, what terms asked for already.
 
     `made`: by name, what is there already.
     `large`: the relations that are, the largest first. If none is, many are joined in one place (E3); else the largest
@@ -156,19 +169,20 @@ def evaluated(
     frames: dict[str, DataFrame] = {}
     together = len(leaves.wanted) > MANY_LEAVES and not large
     for (factor, relation_name, columns, term), name in leaves.wanted.items():
-        rows = probed.get((term, factor.input)) if term is not None else None
-        if rows is None and relation_name in large[:MOST_IN_PARTS]:
+        if term is not None:
+            parts = list(asked[term, factor.input])
+        elif relation_name in large[:MOST_IN_PARTS]:
             parts = parts_of(relation(relation_name), factor, columns)
-            if len(parts) > 1:
-                names = [f"{name}_{n}" for n in range(len(parts))]
-                tree = in_parts(tree, name, names)
-                frames |= zip(names, parts, strict=True)
-                continue
-            rows = parts[0]
-        elif rows is None and relation_name in made:
-            rows = made[relation_name]()
-        elif rows is None:
-            rows = rows_of(relation(relation_name), factor, columns)
+        elif relation_name in made:
+            parts = [made[relation_name]()]
+        else:
+            parts = [rows_of(relation(relation_name), factor, columns)]
+        if len(parts) > 1:
+            names = [f"{name}_{n}" for n in range(len(parts))]
+            tree = in_parts(tree, name, names)
+            frames |= zip(names, parts, strict=True)
+            continue
+        (rows,) = parts
         if together:
             rows = rows.coalesce(1)
             rows = rows if isinstance(factor, Changes) else rows.hint("shuffle_hash")

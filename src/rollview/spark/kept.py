@@ -1,9 +1,10 @@
-"""Small source tables kept in memory between refreshes of one process.
+"""What one process keeps between refreshes: small source tables in memory, and the reads of changes as they were built.
 
 M1  A kept frame is its table exactly as of one time; any other time is it with the changes between put in or
     taken back. A frame is never changed: what the ledger says decides whether it serves, each time anew.
 M2  Only small tables are kept, and few of them: KEEP_ROWS each, ALL_ROWS together; the longest unused goes first.
 M3  A query that fails lets every frame go, so that nothing that was lost behind one stays lost.
+M4  A read of changes is built once, however many terms and views ask for it: the commits that it reads never change.
 A dimension table costs a refresh two Spark jobs (Delta Lake's log, the broadcast of its rows); kept, one.
 """
 
@@ -20,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.ledger.store import BaseRelation, Ledger
+from rollview.ledger.store import BaseRelation, CapturedChange, Ledger
 from rollview.sources.delta_lake.relation import DeltaLakeTable
 
 KEEP_ROWS = 500_000
@@ -28,7 +29,11 @@ ALL_ROWS = 4_000_000
 PATCH_ROWS, PATCH_COMMITS = 10_000, 8
 """Beyond this many changes between, keeping the newest version anew is cheaper than reading them again."""
 
+KEEP_READS = 32
+"""Reads of changes; without rows, each a plan and a list of files."""
+
 Key = tuple[str, Csn, tuple[tuple[str, str], ...]]
+ChangesKey = tuple[Key, tuple[Csn, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,30 @@ class Kept:
 
     def __init__(self) -> None:
         self._frames: OrderedDict[Key, Frame] = OrderedDict()
+        self._changed: OrderedDict[ChangesKey, DataFrame] = OrderedDict()
         self._lock = Lock()
+
+    def changed(
+        self,
+        table: DeltaLakeTable,
+        known: BaseRelation,
+        captured: Sequence[CapturedChange],
+        columns: Sequence[str],
+    ) -> DataFrame:
+        """The changed rows of the captured commits, as they were read before if they were (M4)."""
+        types = dict(known.columns)
+        key = (
+            (table.name, table.oldest, tuple((c, types.get(c, "")) for c in columns)),
+            tuple(change.csn for change in captured),
+        )
+        rows = self._changed.get(key)
+        if rows is None:
+            rows = DeltaLakeTable.changed(table, known, captured, columns)
+            with self._lock:
+                self._changed[key] = rows
+                while len(self._changed) > KEEP_READS:
+                    self._changed.popitem(last=False)
+        return rows
 
     def at(self, table: DeltaLakeTable, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The table as of `time`, from a kept frame if it is small enough to keep (M1, M2)."""
@@ -72,6 +100,7 @@ class Kept:
         with self._lock:
             frames = [kept.frame for kept in self._frames.values()]
             self._frames.clear()
+            self._changed.clear()
         with suppress(Py4JError, OSError):  # a session that died took its memory with it
             for frame in frames:
                 frame.unpersist()
@@ -101,6 +130,12 @@ class KeptTable(DeltaLakeTable):
     def __init__(self, spark: SparkSession, ledger: Ledger, row: BaseRelation, kept: Kept) -> None:
         super().__init__(spark, ledger, row)
         self.kept = kept
+
+    def changed(
+        self, known: BaseRelation, captured: Sequence[CapturedChange], columns: Sequence[str]
+    ) -> DataFrame:
+        """The changed rows of the captured commits."""
+        return self.kept.changed(self, known, captured, columns)
 
     def at(self, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The table as of `time`."""

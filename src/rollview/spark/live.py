@@ -13,20 +13,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from rollview.calculus.rolled import FOLDED, LOG, Window, visible
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.errors import TimeNotReached
 from rollview.ledger.rows import READS
+from rollview.sources.frames import frame
 from rollview.sources.postgresql.live import Query, Reading, narrowed, reading
 from rollview.sources.postgresql.load import Moment, Part, parts_of, rows_at
 from rollview.spark.evaluate import bound, counted
 from rollview.spark.replica import Replica
-from rollview.spark.rolled import empty_rows, quoted
+from rollview.spark.rolled import quoted
 from rollview.views.blocks import Column, Join, Union
 
 SMALL_PAGES = 512
@@ -131,12 +130,3 @@ def _renamed(prefix: str):  # type: ignore[no-untyped-def] # sqlglot's own callb
         return node
 
     return rename
-
-
-def frame(spark: SparkSession, rows: pa.Table, schema: str) -> DataFrame:
-    """Rows that are here already as a DataFrame; no job."""
-    fields = StructType.fromDDL(schema)
-    assert isinstance(fields, StructType), "a list of columns is a struct"
-    if not rows.num_rows:
-        return empty_rows(spark, schema)
-    return spark.createDataFrame(rows, fields)

@@ -31,6 +31,7 @@ from rollview.calculus.queries import block_expression, column, table
 from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.errors import SourceError
+from rollview.sources.frames import frame
 from rollview.sources.postgresql.connect import connected, explained
 from rollview.sources.postgresql.keys import INLINE, MOST_COLUMNS, Key, cast_of, equal_to_any
 from rollview.sources.postgresql.live import Asked, Query, Reading, changes, reading, selected
@@ -38,7 +39,7 @@ from rollview.sources.postgresql.probe import LiveInput, ProbedTerm, compared, p
 from rollview.sources.postgresql.snapshots import Moment, joined
 from rollview.sources.postgresql.table import MODES, Table, table_of
 from rollview.spark.evaluate import bound, rows_of
-from rollview.spark.live import frame, read_folder
+from rollview.spark.live import read_folder
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import quoted
 from rollview.views.blocks import Join

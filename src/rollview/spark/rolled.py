@@ -19,7 +19,6 @@ from pathlib import Path
 import pyarrow.parquet
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 from sqlglot import exp
 
 from rollview.calculus import rolled
@@ -31,6 +30,7 @@ from rollview.errors import TimeNotReached
 from rollview.ledger.resolution import check_exact
 from rollview.ledger.store import BlockRow, Ledger, Step
 from rollview.sources.delta_lake.log import newest_version, read_commit
+from rollview.sources.frames import empty_rows
 from rollview.spark.evaluate import bound
 from rollview.spark.telling import ENOUGH_ROWS, telling_columns
 from rollview.views.blocks import Block, Reduce
@@ -298,13 +298,6 @@ def still_being_built(view: str) -> TimeNotReached:
         "its first build was interrupted, or has failed",
         f"rollview refresh {view} goes on with it",
     )
-
-
-def empty_rows(spark: SparkSession, schema: str) -> DataFrame:
-    """No rows of the given schema, without a job."""
-    fields = StructType.fromDDL(schema)
-    assert isinstance(fields, StructType), "a list of columns is a struct"
-    return spark.range(0).select(*(F.lit(None).cast(f.dataType).alias(f.name) for f in fields))
 
 
 def measured(warehouse: Path, step: str, folder: str) -> Written:

@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 
 from rollview.changes import COUNT, STAMP
 from rollview.ledger.rows import CapturedChange
+from rollview.sources.frames import frame
 from rollview.views.syntax import quoted
 
 CHANGE_TYPE = "_change_type"
@@ -194,7 +195,9 @@ def _by_broadcast(
             for name in prefixed
         }
     )
-    known = F.broadcast(spark.createDataFrame(table))
+    kinds = {name: "bigint" if name in (STAMP, COUNT) else "string" for name in prefixed}
+    schema = ", ".join([f"{_FILE} string", *(f"{prefixed[n]} {kind}" for n, kind in kinds.items())])
+    known = F.broadcast(frame(spark, table, schema))
 
     def value(name: str) -> str:
         return _known(prefixed[name]) if name in (STAMP, COUNT) else prefixed[name]

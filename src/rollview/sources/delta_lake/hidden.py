@@ -23,6 +23,7 @@ from rollview.ledger.rows import CapturedChange
 from rollview.sources.delta_lake import named_rows, vectors
 from rollview.sources.delta_lake.direct import Occurrence, told
 from rollview.sources.delta_lake.named_rows import Named
+from rollview.sources.frames import frame
 from rollview.views.syntax import quoted
 
 _FILE, _ROW, _ROW_INDEX = "_rv_number", "_rv_row", "_metadata.row_index"
@@ -78,7 +79,7 @@ def _by_arrow(
         else quoted(name)
         for name, kind in columns
     ]
-    return spark.createDataFrame(table, schema).selectExpr(*chosen, STAMP, f"-1L AS {COUNT}")
+    return frame(spark, table, schema).selectExpr(*chosen, STAMP, f"-1L AS {COUNT}")
 
 
 def _by_spark(
@@ -93,7 +94,7 @@ def _by_spark(
     few = len(rows) <= named_rows.FEW
     wanted = f"{_ROW_INDEX} IN ({', '.join(f'{row}L' for row in rows)})" if few else None
     named = told(spark, numbered, columns, {_ROW: _ROW_INDEX}, wanted)
-    known = spark.createDataFrame(_table(part, numbers))
+    known = frame(spark, _table(part, numbers), f"{_FILE} bigint, {_ROW} bigint, {STAMP} bigint")
     placed = named.withColumnRenamed(STAMP, _FILE).join(F.broadcast(known), [_FILE, _ROW])
     return placed.select(*(quoted(name) for name, _ in columns), STAMP, COUNT)
 

@@ -76,7 +76,7 @@ def plain(named: Sequence[Named], columns: Columns) -> bool:
     try:
         if sum(map(os.path.getsize, files)) > MOST_BYTES:
             return False
-        return all(_as_declared(file, columns) for file in files.values())
+        return all(as_declared(file, columns) for file in files.values())
     except UNREADABLE:
         return False
 
@@ -95,13 +95,13 @@ def taken(named: Sequence[Named], columns: Columns) -> pa.Table:
         )
 
 
-def _as_declared(file: Occurrence, columns: Columns) -> bool:
+def as_declared(file: Occurrence, columns: Columns) -> bool:
     """Whether the file holds its columns in just the types that the table has for them (N2)."""
     wanted = _inside(file, columns)
-    if any(_arrow_type(kind) is None for _, kind in wanted):
+    if any(arrow_type(kind) is None for _, kind in wanted):
         return False
-    with _opened(file.path) as data:
-        held = _held(data)
+    with opened(file.path) as data:
+        held = own_names(data)
         if len(held) != len(data.schema_arrow.names):
             return False  # names that differ in case only: Spark's to refuse
         leaves = map(data.schema.column, range(len(data.schema)))
@@ -111,7 +111,7 @@ def _as_declared(file: Occurrence, columns: Columns) -> bool:
             # Spark stores a moment so unless told otherwise; nothing else is stored so.
             kind == "timestamp"
             if stored.get(name) == "INT96"
-            else data.schema_arrow.field(name).type == _arrow_type(kind)
+            else data.schema_arrow.field(name).type == arrow_type(kind)
             for name, kind in there
         )
 
@@ -129,10 +129,10 @@ def _taken_of(named: Sequence[Named], columns: Columns) -> pa.Table:
     file = named[-1].file
     pairs = sorted((row, one.file.stamp) for one in named for row in one.rows)
     rows = [row for row, _ in pairs]
-    with _opened(file.path) as data:
+    with opened(file.path) as data:
         if rows[-1] >= data.metadata.num_rows:
             raise _beyond(file.path, rows[-1], data.metadata.num_rows)
-        held = _held(data)
+        held = own_names(data)
         inside = [held[n.lower()] for n, _ in _inside(file, columns) if n.lower() in held]
         cells = _cells(data, rows, inside)
     outside = {name.lower(): value for name, value in file.partition_values}
@@ -142,9 +142,9 @@ def _taken_of(named: Sequence[Named], columns: Columns) -> pa.Table:
             text = pa.scalar(outside[name.lower()], pa.string())
             arrays.append(pa.repeat(text, len(rows)))
         elif name.lower() in held:
-            arrays.append(cells.column(held[name.lower()]).cast(_arrow_type(kind)))
+            arrays.append(cells.column(held[name.lower()]).cast(arrow_type(kind)))
         else:
-            arrays.append(pa.nulls(len(rows), _arrow_type(kind)))
+            arrays.append(pa.nulls(len(rows), arrow_type(kind)))
     arrays.append(pa.array([stamp for _, stamp in pairs], pa.int64()))
     return pa.table(arrays, names=[*(name for name, _ in columns), STAMP])
 
@@ -165,11 +165,12 @@ def _cells(data: parquet.ParquetFile, rows: Sequence[int], names: Sequence[str])
     return pa.concat_tables(pieces)
 
 
-def _opened(path: str) -> parquet.ParquetFile:
+def opened(path: str) -> parquet.ParquetFile:
+    """The file, as both this module and lookup.py read it."""
     return parquet.ParquetFile(path, pre_buffer=True, coerce_int96_timestamp_unit="us")
 
 
-def _held(data: parquet.ParquetFile) -> dict[str, str]:
+def own_names(data: parquet.ParquetFile) -> dict[str, str]:
     """The file's own names for its columns; a table's names are the same whatever their case."""
     return {name.lower(): name for name in data.schema_arrow.names}
 
@@ -180,7 +181,7 @@ def _inside(file: Occurrence, columns: Columns) -> list[tuple[str, str]]:
     return [(name, kind) for name, kind in columns if name.lower() not in outside]
 
 
-def _arrow_type(kind: str) -> pa.DataType | None:
+def arrow_type(kind: str) -> pa.DataType | None:
     """What Arrow reads a column of that type as, if it is a plain one."""
     decimal = _DECIMAL.fullmatch(kind)
     return pa.decimal128(*map(int, decimal.groups())) if decimal else _TYPES.get(kind)

@@ -13,7 +13,9 @@ Times are positions here; relation.py turns CSNs into them. Words: docs/glossary
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
@@ -34,10 +36,14 @@ from rollview.sources.delta_lake.direct import (
 from rollview.sources.delta_lake.hidden import hidden, rows_hidden
 from rollview.sources.delta_lake.identity import check_registered
 from rollview.sources.delta_lake.listed import plain_files
+from rollview.sources.delta_lake.lookup import Keys, looked_up, told_keys
 from rollview.sources.delta_lake.missing import explain_missing
+from rollview.sources.frames import empty_rows, frame
 from rollview.views.syntax import quoted
 
-__all__ = ["as_of", "changes", "cheaper", "check_still_there", "explain_missing", "parts_at"]
+__all__ = [
+    "Moment", "as_of", "changes", "cheaper", "check_still_there", "explain_missing", "found_at", "parts_at",
+]  # fmt: skip
 
 COMMIT_VERSION = "_commit_version"
 
@@ -64,7 +70,7 @@ def changes(
     check_still_there(relation, feed)
     parts += [_feed(spark, relation, run, typed) for run in _runs(feed)]
     if not parts:
-        return spark.createDataFrame([], _schema([*typed, (STAMP, "bigint"), (COUNT, "bigint")]))
+        return empty_rows(spark, _schema([*typed, (STAMP, "bigint"), (COUNT, "bigint")]))
     united = parts[0]
     for part in parts[1:]:
         united = united.unionAll(part)
@@ -72,47 +78,115 @@ def changes(
 
 
 def as_of(
-    spark: SparkSession, relation: BaseRelation, version: int, columns: Sequence[str]
+    spark: SparkSession,
+    relation: BaseRelation,
+    version: int,
+    columns: Sequence[str],
+    only: Keys | None = None,
 ) -> DataFrame:
-    """The table at exactly that version: the columns and `_rv_count`, which is 1 everywhere."""
+    """The table at exactly that version: the columns and `_rv_count`, which is 1 everywhere.
+
+    `only`: the rows that have one of the keys, and perhaps others.
+    """
     check_registered(relation)
-    files = plain_files(relation, version)
-    if files is not None:
-        named = [Occurrence(os.path.join(relation.location, f.path), 0, 1, ()) for f in files]
-        return told(spark, named, _typed(relation, columns)).drop(STAMP)
+    condition = told_keys(only) if only is not None else None
+    typed = _typed(relation, columns)
+    named = _named(relation, version)
+    if named is not None:
+        return told(spark, named, typed, where=condition).drop(STAMP)
     reader = spark.read.format("delta").option("versionAsOf", version)
     rows = reader.load(_uri(relation.location))
     there = {name.lower() for name in rows.columns}
-    chosen = [_cast(name, kind, name.lower() in there) for name, kind in _typed(relation, columns)]
-    return rows.selectExpr(*chosen, f"1L AS {COUNT}")
+    chosen = [_cast(name, kind, name.lower() in there) for name, kind in typed]
+    rows = rows.selectExpr(*chosen, f"1L AS {COUNT}")
+    return rows.where(condition) if condition else rows
+
+
+def _named(relation: BaseRelation, version: int) -> list[Occurrence] | None:
+    """The files of the version, if each is read whole as plain Parquet."""
+    files = plain_files(relation, version)
+    if files is None:
+        return None
+    return [Occurrence(os.path.join(relation.location, f.path), 0, 1, ()) for f in files]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A table as of a time t: its version then, and what came after.
+
+    `later` are the changes after t, up to `newest`, the newest captured version; versions after `schema_limit` do not
+    have the columns as they were.
+    """
+
+    relation: BaseRelation
+    version: int
+    newest: int
+    later: Sequence[CapturedChange]
+    schema_limit: int | None
+
+    def nearest(self) -> tuple[int, list[CapturedChange]]:
+        """The version that is read, and the changes that are taken back from it: whatever is cheapest."""
+        limit = self.schema_limit
+        usable = self.newest if limit is None else min(self.newest, limit)
+        between = [change for change in self.later if change.position <= usable]
+        if not between:
+            return max(usable, self.version), []
+        rows = sum(change.inserted + change.deleted for change in between)
+        feed = any(c.files["way"] == "feed" or c.files.get("hidden") for c in between)
+        if cheaper(rows, self.relation.rows, feed) == "travel":
+            return self.version, []
+        return usable, between
+
+
+Changed = Callable[[BaseRelation, Sequence[CapturedChange], Sequence[str]], DataFrame]
+"""How changes are read: `changes` in a session."""
 
 
 def parts_at(
     spark: SparkSession,
-    relation: BaseRelation,
+    moment: Moment,
     columns: Sequence[str],
-    version_at_t: int,
-    newest: int,
-    later: Sequence[CapturedChange],
-    schema_limit: int | None,
+    changed: Changed,
+    only: Keys | None = None,
 ) -> tuple[DataFrame, ...]:
-    """The table as of a time t at which its version was `version_at_t`: the columns, `_rv_count`.
+    """The table as of a time: the columns, `_rv_count`.
 
-    One version, and after it what takes later changes back, if that is cheaper than an old version. `later` are the
-    changes after t, up to `newest`, the newest captured version; versions after `schema_limit` do not have the columns
-    as they were. A bag whose counts may be negative.
+    One version, and after it what takes later changes back, if that is cheaper than an old version. A bag whose counts
+    may be negative. `only`: as for `as_of`.
     """
-    usable = newest if schema_limit is None else min(newest, schema_limit)
-    between = [change for change in later if change.position <= usable]
+    version, between = moment.nearest()
+    rows = as_of(spark, moment.relation, version, columns, only)
+    return (rows, *_taken_back(moment.relation, between, columns, changed))
+
+
+def found_at(
+    spark: SparkSession, moment: Moment, columns: Sequence[str], changed: Changed, keys: Keys
+) -> DataFrame | None:
+    """The rows as of a time that have one of the keys, and perhaps others, looked up on the driver.
+
+    None if they should be scanned for.
+    """
+    check_registered(moment.relation)
+    version, between = moment.nearest()
+    named, typed = _named(moment.relation, version), _typed(moment.relation, columns)
+    found = looked_up(named, typed, keys) if named is not None else None
+    if found is None:
+        return None
+    rows = frame(spark, found, _schema(typed)).selectExpr("*", f"1L AS {COUNT}")
+    patch = _taken_back(moment.relation, between, columns, changed)
+    return reduce(DataFrame.unionAll, patch, rows)
+
+
+def _taken_back(
+    relation: BaseRelation,
+    between: Sequence[CapturedChange],
+    columns: Sequence[str],
+    changed: Changed,
+) -> list[DataFrame]:
     if not between:
-        return (as_of(spark, relation, max(usable, version_at_t), columns),)
-    rows = sum(change.inserted + change.deleted for change in between)
-    feed = any(c.files["way"] == "feed" or c.files.get("hidden") for c in between)
-    if cheaper(rows, relation.rows, feed) == "travel":
-        return (as_of(spark, relation, version_at_t, columns),)
-    taken_back = changes(spark, relation, between, columns).drop(STAMP)
-    taken_back = taken_back.withColumn(COUNT, -F.col(COUNT))
-    return as_of(spark, relation, usable, columns), taken_back
+        return []
+    rows = changed(relation, between, columns).drop(STAMP)
+    return [rows.withColumn(COUNT, -F.col(COUNT))]
 
 
 def cheaper(later_rows: int, table_rows: int, feed: bool = False) -> Literal["patch", "travel"]:

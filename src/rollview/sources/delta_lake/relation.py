@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from rollview.changes import COUNT, Csn
 from rollview.errors import SchemaChanged, TimeNotReached
-from rollview.ledger.store import BaseRelation, Ledger, SchemaEpoch
+from rollview.ledger.store import BaseRelation, CapturedChange, Ledger, SchemaEpoch
 from rollview.sources.delta_lake import read
+from rollview.sources.delta_lake.lookup import Keys, keys_of
 
 
 class DeltaLakeTable:
@@ -40,25 +42,44 @@ class DeltaLakeTable:
 
     def changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> DataFrame:
         """What changed in (lo, hi]."""
-        return read.changes(
-            self.spark, self._known_at(lo), self.ledger.changes_of(self.name, lo, hi), columns
-        )
+        return self.changed(self._known_at(lo), self.ledger.changes_of(self.name, lo, hi), columns)
+
+    def changed(
+        self, known: BaseRelation, captured: Sequence[CapturedChange], columns: Sequence[str]
+    ) -> DataFrame:
+        """The changed rows of the captured commits, of the table with the columns that are known."""
+        return read.changes(self.spark, known, captured, columns)
 
     def at(self, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The table as of `time`: the newest version, patched, or an old one, whichever is cheaper."""
         return reduce(DataFrame.unionAll, DeltaLakeTable.parts(self, time, columns))
 
-    def parts(self, time: Csn, columns: Sequence[str]) -> tuple[DataFrame, ...]:
-        """The table as of `time`: a version, and what patches it, if it is patched."""
+    def keys(self, lo: Csn, hi: Csn, column: str) -> pa.Array | None:
+        """The values of a column in what changed in (lo, hi], and perhaps others; None if Spark should read them."""
+        kind = dict(self.columns_at(lo)).get(column, "")
+        return keys_of(self.row.location, self.ledger.changes_of(self.name, lo, hi), column, kind)
+
+    def parts(
+        self, time: Csn, columns: Sequence[str], only: Keys | None = None
+    ) -> tuple[DataFrame, ...]:
+        """The table as of `time`: a version, and what patches it, if it is patched.
+
+        `only`: the rows that have one of the keys, and perhaps others.
+        """
+        return read.parts_at(self.spark, self._moment(time, columns), columns, self.changed, only)
+
+    def found(self, time: Csn, columns: Sequence[str], keys: Keys) -> DataFrame | None:
+        """The same rows in one, looked up on the driver; None if they should be scanned for."""
+        return read.found_at(self.spark, self._moment(time, columns), columns, self.changed, keys)
+
+    def _moment(self, time: Csn, columns: Sequence[str]) -> read.Moment:
         self._check(time)
         limit = self._schema_limit(time, columns)
         later = self.ledger.changes_of(self.name, time, self.ledger.newest_csn())
         if limit is not None:
             later = [c for c in later if c.position <= limit]
-        return read.parts_at(
-            self.spark, self._known_at(time), columns, self.version_at(time), self.row.position,
-            later, limit,
-        )  # fmt: skip
+        known, version = self._known_at(time), self.version_at(time)
+        return read.Moment(known, version, self.row.position, later, limit)
 
     def exact(self, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The table as of `time` as plain rows."""

@@ -1,0 +1,213 @@
+"""Rows of a table by the values of one column, looked up by Arrow on the driver: few rows, and no scan by Spark.
+
+K1  What is found is every row whose column has one of the keys, once each; NULL is equal to nothing.
+K2  The keys of changes are those of every row that the changed files name: more than changed perhaps, never fewer.
+K3  At most MOST_BYTES are read, after row groups were left out whose smallest and largest value exclude every key; at
+    most FEW rows come to the driver (named_rows.py), which reads them as exactly as named rows (N2 there).
+None: not for here. Spark then scans the table, and where the keys are few it is told them (`told_keys`), so that files,
+row groups and pages are left out by what is known of them. Why, and what it saves: docs/decisions/021.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from rollview.ledger.rows import CapturedChange
+from rollview.sources.delta_lake import named_rows
+from rollview.sources.delta_lake.direct import Occurrence, occurrences
+from rollview.sources.delta_lake.hidden import hidden
+from rollview.sources.delta_lake.named_rows import (
+    UNREADABLE,
+    Columns,
+    as_declared,
+    opened,
+    own_names,
+)
+from rollview.views.syntax import quoted
+
+MOST_KEYS = 10_000
+"""Changed rows whose keys are looked up."""
+BATCH_ROWS = 65_536
+"""Rows of a file in memory at a time."""
+MOST_TOLD = 1_000
+"""Keys that a scan is told of: they are part of the query's text."""
+MOST_KEY_BYTES = 2**24
+"""Changed files that the driver reads for their keys."""
+
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+KINDS = _NUMBERS | {"string", "date"}
+"""Types that Arrow and Spark compare alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The values that a column may have; whole numbers are 64 bits wide, whatever the column's type."""
+
+    column: str
+    values: pa.Array
+
+
+def keys_of(
+    location: str, captured: Sequence[CapturedChange], column: str, kind: str
+) -> pa.Array | None:
+    """The values of a column in the changed rows (K2); None if the driver should not read them."""
+    if kind not in KINDS or any(change.files["way"] != "direct" for change in captured):
+        return None
+    files = list({one.path: one for one in occurrences(location, captured)}.values())
+    named = hidden(location, captured)
+    typed = [(column, kind)]
+    try:
+        if sum(os.path.getsize(one.path) for one in files) > MOST_KEY_BYTES:
+            return None
+        if not all(_stored(one, column) and as_declared(one, typed) for one in files):
+            return None
+        if named and not (
+            all(_stored(one.file, column) for one in named) and named_rows.plain(named, typed)
+        ):
+            return None
+        parts = [_column(one.path, column) for one in files]
+        if named:
+            parts.append(named_rows.taken(named, typed).column(0))
+    except UNREADABLE:  # whoever reads the changes themselves will say so
+        return None
+    values = [_wide(chunk, kind) for part in parts for chunk in part.chunks]
+    return pc.drop_null(pc.unique(pa.chunked_array(values, _wide_type(kind))))
+
+
+def looked_up(files: Sequence[Occurrence], columns: Columns, keys: Keys) -> pa.Table | None:
+    """The rows of the files whose column has one of the keys (K1); None if there is too much to read (K3)."""
+    kind = next(k for name, k in columns if name.lower() == keys.column.lower())
+    try:
+        if not all(as_declared(one, columns) for one in files):
+            return None
+        wanted = [(one, *_groups(one.path, columns, keys, kind)) for one in files]
+        if sum(size for *_, size in wanted) > named_rows.MOST_BYTES:
+            return None
+        rows = 0
+        found = [_empty(columns)]
+        with ThreadPoolExecutor(named_rows.THREADS) as pool:
+            for table in pool.map(
+                lambda one: _matching(one[0].path, one[1], columns, keys, kind), wanted
+            ):
+                rows += table.num_rows
+                if rows > named_rows.FEW:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    return None
+                found.append(table)
+    except UNREADABLE:
+        return None
+    return pa.concat_tables(found)
+
+
+def told_keys(keys: Keys) -> str | None:
+    """The same as a condition for Spark's scan; None if there are too many keys to tell."""
+    if len(keys.values) > MOST_TOLD:
+        return None
+    if not len(keys.values):
+        return "FALSE"
+    return f"{quoted(keys.column)} IN ({', '.join(map(_literal, keys.values.to_pylist()))})"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, int):
+        return f"{value}L"
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'" if isinstance(value, str) else f"DATE'{text}'"
+
+
+def _stored(file: Occurrence, column: str) -> bool:
+    """Whether the file holds the column, and not the log."""
+    return column.lower() not in {name.lower() for name, _ in file.partition_values}
+
+
+def _column(path: str, column: str) -> pa.ChunkedArray:
+    with opened(path) as data:
+        name = own_names(data).get(column.lower())
+        if name is None:
+            return pa.chunked_array([], pa.null())
+        return data.read(columns=[name]).column(name)
+
+
+def _wide(values: pa.Array, kind: str) -> pa.Array:
+    return values.cast(_wide_type(kind))
+
+
+def _wide_type(kind: str) -> pa.DataType:
+    if kind in _NUMBERS:
+        return pa.int64()
+    return pa.string() if kind == "string" else pa.date32()
+
+
+def _groups(path: str, columns: Columns, keys: Keys, kind: str) -> tuple[list[int], int]:
+    """The row groups that may have one of the keys, and the bytes that reading them takes."""
+    with opened(path) as data:
+        own = own_names(data)
+        names = {own[name.lower()] for name, _ in columns if name.lower() in own}
+        if keys.column.lower() not in own:
+            return [], 0
+        ordered = sorted(keys.values.to_pylist()) if kind in _NUMBERS else None
+        groups, size = [], 0
+        for group in range(data.num_row_groups):
+            chunks = {c.path_in_schema: c for c in _chunks(data, group)}
+            if _excluded(chunks[own[keys.column.lower()]].statistics, ordered):
+                continue
+            groups.append(group)
+            size += sum(chunks[name].total_compressed_size for name in names)
+        return groups, size
+
+
+def _chunks(data: parquet.ParquetFile, group: int) -> Iterator[parquet.ColumnChunkMetaData]:
+    row_group = data.metadata.row_group(group)
+    return map(row_group.column, range(row_group.num_columns))
+
+
+def _excluded(known: parquet.Statistics | None, ordered: Sequence[int] | None) -> bool:
+    """Whether no key lies between the smallest and the largest value; only known of whole numbers."""
+    if ordered is None or known is None or not known.has_min_max:
+        return False
+    place = bisect_left(ordered, known.min)
+    return place == len(ordered) or ordered[place] > known.max
+
+
+def _matching(
+    path: str, groups: Sequence[int], columns: Columns, keys: Keys, kind: str
+) -> pa.Table:
+    """The rows of one file that have one of the keys."""
+    found = [_empty(columns)]
+    with opened(path) as data:
+        own = own_names(data)
+        names = [own[name.lower()] for name, _ in columns if name.lower() in own]
+        for batch in data.iter_batches(BATCH_ROWS, groups, names) if groups else ():
+            rows = batch.select(names)
+            column = rows.column(own[keys.column.lower()])
+            rows = rows.filter(pc.is_in(column.cast(_wide_type(kind)), value_set=keys.values))
+            if rows.num_rows:
+                found.append(_as_asked(rows, own, columns))
+    return pa.concat_tables(found)
+
+
+def _as_asked(rows: pa.RecordBatch, own: dict[str, str], columns: Columns) -> pa.Table:
+    """The rows with the table's names and types; a column that the file lacks is NULL."""
+    empty = _empty(columns).schema
+    return pa.table(
+        [
+            rows.column(own[name.lower()]).cast(field.type)
+            if name.lower() in own
+            else pa.nulls(rows.num_rows, field.type)
+            for (name, _), field in zip(columns, empty, strict=True)
+        ],
+        schema=empty,
+    )
+
+
+def _empty(columns: Columns) -> pa.Table:
+    fields = [(name, named_rows.arrow_type(kind)) for name, kind in columns]
+    return pa.schema(fields).empty_table()
