@@ -19,6 +19,7 @@ from rollview.ledger.resolution import resolution_of
 from rollview.ledger.store import ViewRow
 from rollview.propagate import Plan, first_width, plan_step, reach_of, step_query, terms_of
 from rollview.refresh import estimated, technique
+from rollview.spark.lookups import explained_lookups, large_relations
 from rollview.spark.probes import explained_probes
 from rollview.spark.relations import Relations
 from rollview.views.blocks import (
@@ -37,7 +38,7 @@ from rollview.views.blocks import (
 class ExplainedStep:
     """One step: which input goes from where to where, the terms in words, and the SQL.
 
-    `asked`: which live table is asked how; `round_trips`: how many each database takes.
+    `asked`: which table is asked or looked up how; `round_trips`: how many each database takes.
     """
 
     block: str
@@ -109,6 +110,7 @@ def _explained(
 ) -> ExplainedStep:
     sql = step_query(block, plan, _leaf_name()).sql("spark", pretty=True)
     probes = explained_probes(relations, terms_of(block, plan))
+    lookups = explained_lookups(relations, terms_of(block, plan), large_relations(relations, block))
     moves, terms = [], []
     for number, advance in plan.advances:
         join = joins(block)[number]
@@ -118,7 +120,8 @@ def _explained(
         if advance.term is not None:
             product = " x ".join(describe(f, join.inputs[f.input].relation) for f in advance.term)
             terms.append(product if join.sign > 0 else f"minus {product}")
-    return ExplainedStep(name, tuple(moves), tuple(terms), sql, probes.asked, probes.round_trips)
+    return ExplainedStep(name, tuple(moves), tuple(terms), sql, (*probes.asked, *lookups),
+                         probes.round_trips)  # fmt: skip
 
 
 def _leaf_name() -> Callable[[Factor, str, tuple[str, ...]], str]:

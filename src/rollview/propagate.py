@@ -36,8 +36,7 @@ from rollview.sources.postgresql.live import Asked
 from rollview.spark.blame import blamed_row
 from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
-from rollview.spark.kept import KEEP_ROWS
-from rollview.spark.lookups import looked_up
+from rollview.spark.lookups import large_relations, looked_up
 from rollview.spark.probes import JoinTerm, Probed, probed_inputs
 from rollview.spark.recursion import SparkRecursion
 from rollview.spark.relations import Reach, Relations
@@ -231,8 +230,7 @@ def _changed(
         tree = stepped_levels(block, plan.block, terms, plan.lo, name, recursion)
         return recursion.rows(tree), recursion.leaves.read, {}
     live = relations.live([i.relation for i in inputs(block)])
-    sizes = {i.relation: relations.rows(i.relation) for i in inputs(block)}
-    large = sorted((n for n in sizes if sizes[n] > KEEP_ROWS), key=lambda n: -sizes[n])
+    large = large_relations(relations, block)
     probed = probed_inputs(relations, terms_of(block, plan)) if live else Probed()
     products: dict[str, Product] = {}
     if relations.shared is not None and not live and plan.rows <= SHARED_ROWS:

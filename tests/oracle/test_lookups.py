@@ -8,9 +8,9 @@ from oracle.lake import Lake
 from oracle.oracles import Oracles
 
 import rollview
-from rollview import propagate
 from rollview.sources.delta_lake import lookup, named_rows, read
 from rollview.sources.frames import frame
+from rollview.spark import lookups
 
 pytestmark = pytest.mark.spark
 
@@ -33,7 +33,7 @@ def sale(n, amount=7):
 
 @pytest.fixture
 def lake(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(propagate, "KEEP_ROWS", 0)
+    monkeypatch.setattr(lookups, "KEEP_ROWS", 0)
     made = Lake(spark, tmp_path / "lake")
     made.create(
         "sales", "id INT, cust BIGINT, code STRING, day DATE, amount INT", map(sale, range(20))
@@ -57,6 +57,12 @@ def found(monkeypatch):
     return rows
 
 
+def lookups_of(warehouse):
+    """What the next refresh of a view looks up, as explain says it."""
+    (step,) = warehouse.explain("by_number").steps
+    return sorted(step.asked, reverse=True)
+
+
 def history(lake, warehouse):
     """Commits of both tables, several to a step, and one step that sees changes of the other table after it."""
     lake.update("customer", {"state": 50}, id=2)
@@ -66,6 +72,11 @@ def history(lake, warehouse):
     warehouse.refresh(to=2)
     lake.update("sales", {"amount": 9}, cust=2)
     lake.delete("customer", id=1)
+    warehouse.capture()
+    assert lookups_of(warehouse) == [
+        "lake.sales is looked up by (cust) for the (id) of changes of lake.customer",
+        "lake.customer is looked up by (id) for the (cust) of changes of lake.sales",
+    ]
     warehouse.refresh(to=lake.csn - 1)
     lake.insert("customer", [(1, "it's", day(1), 1), (1, "it's", day(1), 1)])
     warehouse.refresh()

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
@@ -51,7 +51,7 @@ class Kept:
     def __init__(self) -> None:
         self._frames: OrderedDict[Key, Frame] = OrderedDict()
         self._changed: OrderedDict[ChangesKey, DataFrame] = OrderedDict()
-        self._lock = Lock()
+        self._lock = RLock()  # what is kept may be patched by changes, which are kept too
 
     def changed(
         self,
