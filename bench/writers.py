@@ -12,9 +12,11 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import psycopg
 from pyspark.sql import SparkSession
@@ -37,7 +39,7 @@ def measured(spark: SparkSession, work: Path, made: Shop, seconds: float) -> dic
         for number in range(ROUNDS):
             told["alone"].append(_ended(_started(made, seconds, 2 * number), seconds))
             clients = _started(made, seconds, 2 * number + 1)
-            while any(client.poll() is None for client in clients):
+            while any(client.process.poll() is None for client in clients):
                 wh.refresh("kept")
                 refreshes += 1
             told["beside"].append(_ended(clients, seconds))
@@ -52,22 +54,32 @@ def measured(spark: SparkSession, work: Path, made: Shop, seconds: float) -> dic
     }  # fmt: skip
 
 
-def _started(made: Shop, seconds: float, turn: int) -> list[subprocess.Popen[str]]:
-    return [
-        subprocess.Popen([sys.executable, "-m", "bench.writers", made.url, str(seconds), str(made.rows),
-                          str(turn * CLIENTS + client)],
-                         stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
-        for client in range(CLIENTS)
-    ]  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A process that writes, and the file that its latencies go to: a pipe would be full before anybody reads it."""
+
+    process: subprocess.Popen[bytes]
+    told: IO[str]
 
 
-def _ended(clients: list[subprocess.Popen[str]], seconds: float) -> tuple[float, float]:
+def _started(made: Shop, seconds: float, turn: int) -> list[Client]:
+    clients = []
+    for client in range(CLIENTS):
+        told = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed when the client has ended)
+        clients.append(Client(subprocess.Popen(
+            [sys.executable, "-m", "bench.writers", made.url, str(seconds), str(made.rows),
+             str(turn * CLIENTS + client)], stdout=told, cwd=Path(__file__).parents[1]), told))  # fmt: skip
+    return clients
+
+
+def _ended(clients: list[Client], seconds: float) -> tuple[float, float]:
     latencies: list[float] = []
     for client in clients:
-        out, _ = client.communicate()
-        if client.returncode:
+        if client.process.wait():
             raise SystemExit("a client that writes has failed")
-        latencies += json.loads(out)
+        with client.told as told:
+            told.seek(0)
+            latencies += json.load(told)
     ordered = sorted(latencies)
     return len(ordered) / seconds, ordered[len(ordered) * 99 // 100] * 1000
 
