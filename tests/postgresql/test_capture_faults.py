@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -22,6 +23,8 @@ from rollview.errors import ChangesLost, Unreachable, WarehouseError
 from rollview.failpoints import Crash, Failpoint
 from rollview.sources.postgresql import capture as capturing
 from rollview.sources.postgresql import slot
+from rollview.sources.postgresql import slot as slot_module
+from rollview.sources.postgresql.connect import connected
 from rollview.sources.postgresql.decode import DecodeError, decoded
 from rollview.sources.postgresql.server import Server
 from rollview.warehouse import Warehouse
@@ -168,7 +171,33 @@ def test_a_slot_that_reached_the_limit_of_the_wal(tmp_path: Path) -> None:
         assert wh.ledger.newest_csn() == 1
 
 
-def test_a_second_consumer_is_named(shop, wh) -> None:
+def test_o4_readers_of_one_slot_wait_for_each_other(shop, wh) -> None:
+    """As views of a round do, which read what was not captured yet; the server serves one of them at a time."""
+    for _ in range(20):
+        shop.transact()
+    stream = wh.ledger.stream("shop")
+    start = threading.Barrier(4)
+
+    def messages() -> list[list[bytes]]:
+        with connected(wh.ledger.source("shop").config["postgres"], "shop") as connection:
+            start.wait()
+            found = []
+            for _ in range(25):
+                now = slot.mark(connection)
+                slot.check(connection, stream, now)
+                found.append(list(slot.peeked(connection, stream, now.flushed, None)))
+            return found
+
+    with ThreadPoolExecutor(4) as pool:
+        told = [
+            one for reader in [pool.submit(messages) for _ in range(4)] for one in reader.result()
+        ]
+    assert len(told) == 100 and len(told[0]) > 20
+    assert all(len(one) == len(told[0]) for one in told)
+
+
+def test_a_second_consumer_is_named(shop, wh, monkeypatch) -> None:
+    monkeypatch.setattr(slot_module, "BUSY_SECONDS", 0.1)
     (slot,) = shop.connection.execute(
         "SELECT slot_name FROM pg_replication_slots WHERE database = current_database()"
     ).fetchone()

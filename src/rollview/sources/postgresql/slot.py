@@ -5,6 +5,7 @@ O2  Before anything is read, the server must be the one that was registered and 
     it or behind: a slot that is ahead has lost transactions, whoever moved it.
 O3  A read ends at a place in the WAL that is fixed before it (`mark`); every transaction that commits before the mark
     is delivered, whole, none of it in memory at once.
+O4  A slot serves one reader at a time, and views of a round read it side by side: whoever finds it in use waits.
 Knows the server; neither messages nor the ledger.
 """
 
@@ -28,6 +29,8 @@ FETCH = 5_000
 """Messages that one fetch brings."""
 FLUSH_SECONDS = 1.0
 """How long to wait until what was committed without waiting for the disk is in the WAL file."""
+BUSY_SECONDS = 20.0
+"""How long to wait for others who read the slot; another view reads what was not captured yet, in far less."""
 WAIT_SECONDS = 60.0
 """How long a new slot may wait for open write transactions."""
 WAL_PAGE, PAGE_HEADERS = 8192, (24, 40)
@@ -145,7 +148,7 @@ def check(connection: Connection, stream: Stream, now: Server) -> Slot:
     if now.inserted < stream.position:
         raise lost(source, f"the server's WAL ends at {lsn(now.inserted)}, before {lsn(stream.position)}, "
                     "which was captured: it was restored from a backup")  # fmt: skip
-    found = slot(connection, stream.slot)
+    found = _free(connection, stream.slot)
     if found is None:
         raise lost(source, f'its replication slot "{stream.slot}" is gone')
     if found.plugin != PLUGIN:
@@ -163,6 +166,17 @@ def check(connection: Connection, stream: Stream, now: Server) -> Slot:
             f"end it: SELECT pg_terminate_backend({found.active_pid})",
         )
     return found
+
+
+def _free(connection: Connection, name: str) -> Slot | None:
+    """The slot, once nobody else reads it, or everybody had time to (O4)."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        found = slot(connection, name)
+        used = found.active_pid if found else None
+        if used in (None, connection.info.backend_pid) or time.monotonic() > until:
+            return found
+        time.sleep(0.02)
 
 
 def lost(source: str, detail: str) -> ChangesLost:
@@ -193,7 +207,24 @@ def flushed(now: Server, inserted: int) -> bool:
 
 
 def peeked(connection: Connection, stream: Stream, to: int, changes: int | None) -> Iterator[bytes]:
-    """The messages of the transactions that commit before `to`; whole ones, at least `changes` messages if set."""
+    """The messages of the transactions that commit before `to`; whole ones, at least `changes` messages if set.
+
+    Waits for others who read the slot (O4): the server looks at it before it gives the first message.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            yield from _peeked(connection, stream, to, changes)
+            return
+        except psycopg.errors.ObjectInUse:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
+def _peeked(
+    connection: Connection, stream: Stream, to: int, changes: int | None
+) -> Iterator[bytes]:
     with connection.transaction(), connection.cursor("rollview_peek", binary=True) as cursor:
         cursor.itersize = FETCH
         arguments = [stream.slot, lsn(to), changes, _quoted(stream.publication)]
