@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from rollview.spark import probes
 from rollview.warehouse import Warehouse
 
 pytest_plugins = ["servers"]
@@ -97,7 +98,14 @@ def shown(wh: Warehouse) -> tuple[Counter, dict]:
     return joined, {r.label: (r.n, r.total) for r in wh.table("totals").collect()}
 
 
-def test_a_view_over_two_databases_and_a_lake(server, spark, tmp_path: Path) -> None:
+def test_a_view_over_two_databases_and_a_lake(server, spark, tmp_path: Path, monkeypatch) -> None:
+    names, right = [], probes.bound
+
+    def bound(session, tree, leaves):
+        names.extend(leaves)
+        return right(session, tree, leaves)
+
+    monkeypatch.setattr(probes, "bound", bound)
     one, two = server(1), server(2)
     labels = lake(spark, tmp_path / "lake")
     for each in (one, two):
@@ -134,6 +142,7 @@ def test_a_view_over_two_databases_and_a_lake(server, spark, tmp_path: Path) -> 
                 for name in asked:
                     assert asked[name]["round_trips"] <= most[name], (number, report)
         assert wh.verify("joined").ok and wh.verify("totals").ok
+        assert names and len(names) == len(set(names)), "views of a round are probed side by side"
 
 
 def test_views_beside_writers(server, spark, tmp_path: Path) -> None:

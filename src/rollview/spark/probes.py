@@ -7,6 +7,7 @@ leads to, or that is smaller than the changes, is read whole (live.py).
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -220,15 +221,16 @@ class _Step:
         self, each: JoinTerm, known: Sequence[int], i: int, columns: tuple[str, ...]
     ) -> DataFrame:
         """Distinct columns of an input, joined with the inputs before it by what the condition says of them."""
+        prefix = f"_rv_{uuid.uuid4().hex[:12]}_"  # views of a round are probed side by side
         frames, query = {}, exp.select(
             *(exp.alias_(column(c, each.join.inputs[i].alias), c, quoted=True) for c in columns)
         ).distinct()  # fmt: skip
         for position, n in enumerate(known):
             read = each.join.inputs[n]
-            frames[f"_rv_known_{n}"] = rows_of(
+            frames[f"{prefix}{n}"] = rows_of(
                 self.relations(read.relation), each.term[n], read.columns
             )
-            leaf = table(f"_rv_known_{n}", read.alias)
+            leaf = table(f"{prefix}{n}", read.alias)
             query = query.join(leaf, join_type="CROSS") if position else query.from_(leaf)
         aliases = {each.join.inputs[n].alias for n in known}
         for condition in _conjuncts(each.join.condition):
