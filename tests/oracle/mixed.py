@@ -114,6 +114,10 @@ def statements(table: str, random: Random) -> list[str]:
     return chosen
 
 
+DROP_SLOTS = """SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots
+WHERE database = current_database() AND active_pid IS NULL"""
+
+
 class World:
     """Two databases, a lake, and a warehouse with the views over all three."""
 
@@ -141,6 +145,11 @@ class World:
         with ExitStack() as stack:
             for connection in (*self.open, self.live.connection, self.copy.connection):
                 stack.callback(connection.close)
+            for database in (
+                self.live,
+                self.copy,
+            ):  # a server has so many slots, and histories are many
+                stack.callback(database.connection.execute, DROP_SLOTS)
             stack.callback(self.warehouse.close)
 
     @property
