@@ -23,7 +23,7 @@ from rollview.ledger.resolution import resolution_of
 from rollview.ledger.store import BlockRow, Ledger, ViewRow
 from rollview.refresh import POLICIES, RefreshReport, check_reach, refresh_view
 from rollview.sources.frames import empty_rows
-from rollview.spark.evaluate import bound
+from rollview.spark.evaluate import bound_in_turn
 from rollview.spark.failures import refusals
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import quoted
@@ -99,7 +99,7 @@ def parsed(relations: Relations, name: str, sql: str, memory: str = "auto") -> D
         from sqlglot import parse_one
 
         with refusals(f'view "{name}" cannot be maintained'):
-            frame = bound(relations.spark, parse_one(query, dialect="spark"), leaves)
+            frame = bound_in_turn(relations.spark, parse_one(query, dialect="spark"), leaves)
         return [(f.name, f.dataType.simpleString()) for f in frame.schema.fields]
 
     def derive(read: Sequence[str]) -> bool:

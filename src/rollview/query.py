@@ -13,7 +13,7 @@ from sqlglot import parse_one
 
 from rollview.changes import Csn
 from rollview.define import schemas
-from rollview.spark.evaluate import bound
+from rollview.spark.evaluate import bound_in_turn
 from rollview.spark.failures import refusals
 from rollview.spark.relations import Relations
 from rollview.views.parse import parse_query, relation_identifier
@@ -31,7 +31,7 @@ def answered(relations: Relations, sql: str, at: Csn | None) -> DataFrame:
         for n in names
     }
     with refusals("the query cannot be run"):
-        return bound(relations.spark, parse_one(text, dialect="spark"), leaves)
+        return bound_in_turn(relations.spark, parse_one(text, dialect="spark"), leaves)
 
 
 def common_time(relations: Relations, names: tuple[str, ...]) -> Csn:

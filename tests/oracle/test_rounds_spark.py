@@ -1,5 +1,8 @@
 """A round over views that share a join: each is what its recompute is, also while a schema change stops one of them."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 
 import rollview
@@ -42,3 +45,22 @@ def test_a_view_that_a_schema_change_stops_does_not_stop_those_that_share_its_jo
         wh.refresh()
         assert sorted(r[0] for r in wh.table("ids").collect()) == [3, 4]
         assert wh.verify("ids").ok and wh.verify("names").ok
+
+
+def test_e2_queries_of_two_threads_each_see_their_own_time(spark, tmp_path):
+    lake = tmp_path / "lake"
+    write(spark, lake / "sales", "SELECT 1 AS id")
+    with rollview.open(tmp_path / "wh", spark) as wh:
+        wh.add_source("lake", delta=str(lake))
+        write(spark, lake / "sales", "SELECT 2 AS id")
+        wh.capture()
+        start = Barrier(2)
+
+        def asked(time):
+            start.wait()
+            return [wh.query("SELECT id FROM lake.sales", as_of=time) for _ in range(20)]
+
+        with ThreadPoolExecutor(2) as pool:
+            answers = dict(zip((0, 1), pool.map(asked, (0, 1)), strict=True))
+        for time, frames in answers.items():
+            assert {frame.count() for frame in frames} == {time + 1}

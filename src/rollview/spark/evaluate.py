@@ -1,7 +1,8 @@
 """Trees to rows: binds the leaves of a tree to DataFrames and lets Spark run the generated SQL.
 
 E1  What runs is the text generated from the tree, never a user's text.
-E2  Leaves are bound under names of their own, so that evaluations can go on side by side.
+E2  Leaves are bound under names of their own, so that evaluations can go on side by side; where a query names relations
+    themselves, one after the other.
 E3  A broadcast is a Spark job of its own. Where a step would take many, of small tables, each table becomes one
     partition instead, and each term one task that joins its tables by hashing: one job, whatever the number.
 E4  A union ends what Spark compiles into one piece: below it every row of a large table would be written out, only to
@@ -16,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
+from threading import Lock
 from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +35,8 @@ Leaf = tuple[Factor, str, tuple[str, ...], int | None]
 Place = tuple[int, int]
 """A term of a step, and an input of its join."""
 
+
+_TURN = Lock()
 
 MANY_LEAVES = 5
 """Above it, small tables are joined in one place (docs/decisions/017)."""
@@ -149,6 +153,14 @@ def bound(spark: SparkSession, tree: exp.Expr, leaves: Mapping[str, DataFrame]) 
     finally:
         for name in leaves:
             spark.catalog.dropTempView(name)
+
+
+def bound_in_turn(
+    spark: SparkSession, tree: exp.Expr, leaves: Mapping[str, DataFrame]
+) -> DataFrame:
+    """The same for a query whose leaves are named after relations: another thread may mean another time (E2)."""
+    with _TURN:
+        return bound(spark, tree, leaves)
 
 
 def evaluated(

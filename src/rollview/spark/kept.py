@@ -30,7 +30,7 @@ PATCH_ROWS, PATCH_COMMITS = 10_000, 8
 """Beyond this many changes between, keeping the newest version anew is cheaper than reading them again."""
 
 KEEP_READS = 32
-"""Reads of changes; without rows, each a plan and a list of files."""
+"""Reads of changes: each a plan and a list of files, and with deletion vectors a few rows (named_rows.FEW)."""
 
 Key = tuple[str, Csn, tuple[tuple[str, str], ...]]
 ChangesKey = tuple[Key, tuple[Csn, ...]]

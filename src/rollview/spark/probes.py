@@ -28,7 +28,7 @@ from rollview.calculus.probing import (
     probe_plan,
     round_trips,
 )
-from rollview.calculus.queries import block_expression, column, table
+from rollview.calculus.queries import column, conjuncts, table
 from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.errors import SourceError
@@ -233,7 +233,7 @@ class _Step:
             leaf = table(f"{prefix}{n}", read.alias)
             query = query.join(leaf, join_type="CROSS") if position else query.from_(leaf)
         aliases = {each.join.inputs[n].alias for n in known}
-        for condition in _conjuncts(each.join.condition):
+        for condition in conjuncts(each.join):
             if {c.table for c in condition.find_all(exp.Column)} <= aliases:
                 query = query.where(condition.copy())
         return bound(self.relations.spark, query, frames)
@@ -281,14 +281,6 @@ def asking(
         return None
 
     return ask
-
-
-def _conjuncts(condition: str | None) -> list[exp.Expr]:
-    """The conditions that must all hold."""
-    if condition is None:
-        return []
-    tree = block_expression(condition)
-    return list(tree.flatten()) if isinstance(tree, exp.And) else [tree]
 
 
 def _state_time(factor: Factor) -> Csn:

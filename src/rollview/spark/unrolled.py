@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from rollview.calculus.queries import table
-from rollview.spark.evaluate import bound, without_history
+from rollview.spark.evaluate import bound_in_turn, without_history
 from rollview.views.names import visible_ctes
 from rollview.views.syntax import unwrapped
 
@@ -51,7 +51,7 @@ class Unrolled:
 
     def _bound(self, query: exp.Expr, leaves: Mapping[str, DataFrame]) -> DataFrame:
         read = {leaf.name for leaf in query.find_all(exp.Table)}
-        return bound(
+        return bound_in_turn(
             self.spark, query, {name: rows for name, rows in leaves.items() if name in read}
         )
 
