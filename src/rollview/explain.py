@@ -19,6 +19,7 @@ from rollview.ledger.resolution import resolution_of
 from rollview.ledger.store import ViewRow
 from rollview.propagate import Plan, first_width, plan_step, reach_of, step_query, terms_of
 from rollview.refresh import estimated, technique
+from rollview.spark.fetched import explained_fetches
 from rollview.spark.lookups import explained_lookups, large_relations
 from rollview.spark.probes import explained_probes
 from rollview.spark.relations import Relations
@@ -110,7 +111,12 @@ def _explained(
 ) -> ExplainedStep:
     sql = step_query(block, plan, _leaf_name()).sql("spark", pretty=True)
     probes = explained_probes(relations, terms_of(block, plan))
-    lookups = explained_lookups(relations, terms_of(block, plan), large_relations(relations, block))
+    fetches, lookups = [], []
+    for each in terms_of(block, plan):
+        fetched = explained_fetches(relations, each.join, each.term)
+        fetches += fetched
+        if not fetched:
+            lookups += explained_lookups(relations, [each], large_relations(relations, block))
     moves, terms = [], []
     for number, advance in plan.advances:
         join = joins(block)[number]
@@ -120,7 +126,7 @@ def _explained(
         if advance.term is not None:
             product = " x ".join(describe(f, join.inputs[f.input].relation) for f in advance.term)
             terms.append(product if join.sign > 0 else f"minus {product}")
-    return ExplainedStep(name, tuple(moves), tuple(terms), sql, (*probes.asked, *lookups),
+    return ExplainedStep(name, tuple(moves), tuple(terms), sql, (*probes.asked, *dict.fromkeys((*fetches, *lookups))),
                          probes.round_trips)  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -38,11 +39,20 @@ from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
 from rollview.spark.lookups import large_relations, looked_up
 from rollview.spark.probes import JoinTerm, Probed, probed_inputs
+from rollview.spark.products import SHARED_ROWS, Products
 from rollview.spark.recursion import SparkRecursion
 from rollview.spark.relations import Reach, Relations
 from rollview.spark.rolled import Written
-from rollview.spark.shared import SHARED_ROWS, Product
-from rollview.views.blocks import BagReduce, Block, Definition, Fixpoint, Input, inputs, joins
+from rollview.views.blocks import (
+    BagReduce,
+    Block,
+    Definition,
+    Fixpoint,
+    Input,
+    Union,
+    inputs,
+    joins,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -203,9 +213,9 @@ def _written(
         with spark_errors(relations, plan.block, [i.relation for i in inputs(block)]):
             failpoint(Failpoint.STEP_AFTER_INTENT)
             with SparkRecursion(relations) as recursion:
-                rows, read, asked = _changed(relations, block, plan, recursion)
-                step = relations.rolled(plan.block).append(rows, intent.id)
-            for factor, relation in read:
+                changed = _changed(relations, block, plan, recursion)
+                step = relations.rolled(plan.block).append(changed.rows, intent.id, changed.few)
+            for factor, relation in changed.read:
                 relations.check_read(factor, relation)
             failpoint(Failpoint.STEP_AFTER_WRITE)
     except RollviewError as error:
@@ -217,35 +227,50 @@ def _written(
         if row is not None:
             raise QueryFailed(error.what, f"{error.detail}\n{row}", error.hint) from error
         raise
-    return step, asked
+    return step, changed.asked
 
 
-def _changed(
-    relations: Relations, block: Block, plan: Plan, recursion: SparkRecursion
-) -> tuple[DataFrame, list[tuple[Factor, str]], Mapping[str, Asked]]:
-    """The rows that a step adds, what it reads for them, and what live databases were asked."""
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The rows that a step adds, what it reads for them, and what live databases were asked.
+
+    `few`: the rows are made of rows that are on the driver, and are no more than those.
+    """
+
+    rows: DataFrame
+    read: Sequence[tuple[Factor, str]]
+    asked: Mapping[str, Asked] = field(default_factory=dict)
+    few: bool = False
+
+
+def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRecursion) -> Changed:
     terms = _terms(block, plan)
     if isinstance(block, Fixpoint):
         name = recursion.leaves.name
         tree = stepped_levels(block, plan.block, terms, plan.lo, name, recursion)
-        return recursion.rows(tree), recursion.leaves.read, {}
+        return Changed(recursion.rows(tree), recursion.leaves.read)
     live = relations.live([i.relation for i in inputs(block)])
     large = large_relations(relations, block)
     probed = probed_inputs(relations, terms_of(block, plan)) if live else Probed()
-    products: dict[str, Product] = {}
-    if relations.shared is not None and not live and plan.rows <= SHARED_ROWS:
 
-        def evaluate(tree: exp.Query, leaves: Leaves) -> DataFrame:
-            return evaluated(relations.spark, tree, leaves, relations, {}, large)
+    def evaluate(tree: exp.Query, leaves: Leaves) -> DataFrame:
+        return evaluated(relations.spark, tree, leaves, relations, {}, large)
 
-        terms, products = relations.shared.over(terms, evaluate)
-    asked = {place: [rows] for place, rows in probed.rows.items()}
-    asked |= looked_up(relations, [JoinTerm(*term) for term in terms], large)
+    shares = not live and plan.rows <= SHARED_ROWS
+    products = relations.products or Products()
+    step = products.over(relations, terms, probed.by_term(), evaluate if shares else None)
+    asked = {(n, i): [probed.frame(relations, terms[was], i, was)]
+             for n, was in enumerate(step.own) if was is not None
+             for i in probed.by_term().get(was, {})}  # fmt: skip
+    asked |= looked_up(relations, [JoinTerm(*term) for term in step.terms], large)
     leaves = Leaves(asked)
-    tree = stepped(block, plan.block, terms, plan.lo, leaves.name, plan.cells, leaves.of_term)
-    made = {name: product.changes for name, product in products.items()}
+    tree = stepped(block, plan.block, step.terms, plan.lo, leaves.name, plan.cells, leaves.of_term)
+    grouped = not isinstance(block, Union) or block.signed
+    made = {p.name: partial(p.changes, grouped) for p in step.products}
     rows = evaluated(relations.spark, tree, leaves, relations, asked, large, made)
-    return rows, [*leaves.read, *(r for p in products.values() for r in p.read)], probed.asked
+    read = [*leaves.read, *(r for p in step.products for r in p.read)]
+    few = step.fetched and not isinstance(block, BagReduce)
+    return Changed(rows, read, probed.asked, few)
 
 
 @dataclass(frozen=True, slots=True)

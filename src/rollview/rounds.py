@@ -23,8 +23,8 @@ from rollview.errors import RollviewError
 from rollview.ledger.learning import learned_from
 from rollview.ledger.store import ViewRow
 from rollview.refresh import RefreshReport, estimated, refresh_view
+from rollview.spark.products import Products
 from rollview.spark.relations import Relations
-from rollview.spark.shared import Shared
 from rollview.views.blocks import Fixpoint, Join, inputs, joins
 
 SIDE_BY_SIDE = max(2, min(8, os.cpu_count() or 2))
@@ -47,10 +47,10 @@ def refresh_views(
     done: dict[str, Outcome] = {}
     for level in levels(rows):
         names = [row.name for row in level]
-        products = Shared(steady(relations, level, shared(joins_of(level))))
+        products = Products(steady(relations, level, shared(joins_of(level))))
         # Nothing is captured during a round: the source tables are what they are.
         several = products if len(level) > 1 else None
-        relations = replace(relations, shared=several, known={})
+        relations = replace(relations, products=several, known={})
         try:
             with ThreadPoolExecutor(min(SIDE_BY_SIDE, len(level)), "rollview") as threads:
                 done |= zip(names, threads.map(one, level), strict=True)

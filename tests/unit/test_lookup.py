@@ -12,7 +12,7 @@ from pyarrow import parquet
 from recorded import examples
 from test_named_rows import file_of
 
-from rollview.sources.delta_lake import lookup, named_rows
+from rollview.sources.delta_lake import fetched, lookup, named_rows
 from rollview.sources.delta_lake.direct import Occurrence
 from rollview.sources.delta_lake.lookup import Keys, keys_of, looked_up, told_keys
 
@@ -103,7 +103,8 @@ def change(**files):
 
 def test_k2_the_keys_are_those_of_every_row_in_the_changed_files(tmp_path):
     for name, keys in (("a", [3, 1, None]), ("b", [1, 7])):
-        parquet.write_table(pa.table({"k": pa.array(keys, pa.int32())}), tmp_path / name)
+        kinds = {"_change_type": ["delete"] * 2} if name == "b" else {}
+        parquet.write_table(pa.table({"k": pa.array(keys, pa.int32()), **kinds}), tmp_path / name)
     both = [change(added=[("a", {})]), change(removed=[("a", {})], change_files=[("b", {})])]
     assert sorted(keys_of(str(tmp_path), both, "K", "int").to_pylist()) == [1, 3, 7]
     assert keys_of(str(tmp_path), [], "K", "int").to_pylist() == []
@@ -126,7 +127,7 @@ def test_k2_keys_that_the_driver_should_not_read(tmp_path, files, kind):
 
 def test_k2_large_changed_files_are_not_read(tmp_path, monkeypatch):
     parquet.write_table(pa.table({"k": pa.array([1], pa.int32())}), tmp_path / "a")
-    monkeypatch.setattr(lookup, "MOST_KEY_BYTES", 10)
+    monkeypatch.setattr(fetched, "MOST_CHANGED_BYTES", 10)
     assert keys_of(str(tmp_path), [change(added=[("a", {})])], "k", "int") is None
 
 

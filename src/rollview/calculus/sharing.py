@@ -4,7 +4,7 @@ D1  A term's rows are the rows of its core, filtered and projected: the core joi
     between their columns; what else the condition says comes after it.
 D2  The rows of a core are changes like any others (columns, stamp, count), so that a term over a core is a term over
     one input. A view's own part of it is a Join with that one input.
-Knows joins and expressions; not who computes a core, nor for how long it is kept (spark/shared.py).
+Knows joins and expressions; not who computes a core, nor for how long it is kept (spark/products.py).
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ def core_of(join: Join) -> Core | None:
     return Core(tuple(i.relation for i in join.inputs), frozenset(equal))
 
 
+def columns_of(join: Join) -> Columns:
+    """The columns that a join reads of each input."""
+    return tuple(i.columns for i in join.inputs)
+
+
 def shared(joins: Iterable[Join]) -> dict[Core, Columns]:
     """The cores of two or more of the joins, each with every column that one of them reads."""
     by_core: dict[Core, list[Join]] = {}
@@ -69,18 +74,18 @@ def core_join(core: Core, columns: Columns) -> Join:
         exp.EQ(this=column(a, _alias(i)), expression=column(b, _alias(j)))
         for (i, a), (j, b) in equal
     )
-    carried = tuple(
-        Column(_carried(k, name), f"{quoted(_alias(k))}.{quoted(name)}", "")
+    columns_of_core = tuple(
+        Column(carried(k, name), f"{quoted(_alias(k))}.{quoted(name)}", "")
         for k, names in enumerate(columns)
         for name in names
     )
-    return Join(inputs, sql_of(condition) if equal else None, carried)
+    return Join(inputs, sql_of(condition) if equal else None, columns_of_core)
 
 
 def over_core(join: Join, relation: str, columns: Columns) -> Join:
     """The join's own part (D2): filter and columns, over the rows of its core, which are known as `relation`."""
     positions = {i.alias: k for k, i in enumerate(join.inputs)}
-    names = tuple(_carried(k, name) for k, some in enumerate(columns) for name in some)
+    names = tuple(carried(k, name) for k, some in enumerate(columns) for name in some)
     _, own = _split(join)
     condition = sql_of(_placed(every(own), positions)) if own else None
     shown = tuple(
@@ -94,7 +99,7 @@ def _placed(tree: exp.Expr, positions: dict[str, int]) -> exp.Expr:
 
     def placed(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and node.table in positions:
-            return column(_carried(positions[node.table], node.name), CORE)
+            return column(carried(positions[node.table], node.name), CORE)
         return node
 
     return tree.transform(placed, copy=False)
@@ -121,5 +126,6 @@ def _alias(position: int) -> str:
     return f"_rv_i{position}"
 
 
-def _carried(position: int, name: str) -> str:
+def carried(position: int, name: str) -> str:
+    """The name of an input's column among those of its core."""
     return f"_rv_{position}_{name}"

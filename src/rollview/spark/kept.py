@@ -5,6 +5,7 @@ M1  A kept frame is its table exactly as of one time; any other time is it with 
 M2  Only small tables are kept, and few of them: KEEP_ROWS each, ALL_ROWS together; the longest unused goes first.
 M3  A query that fails lets every frame go, so that nothing that was lost behind one stays lost.
 M4  A read of changes is built once, however many terms and views ask for it: the commits that it reads never change.
+M5  A version never changes: its rows, once on the driver, serve every step that is joined there (products.py).
 A dimension table costs a refresh two Spark jobs (Delta Lake's log, the broadcast of its rows); kept, one.
 """
 
@@ -16,12 +17,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import RLock
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.ledger.store import BaseRelation, CapturedChange, Ledger
+from rollview.sources.delta_lake import read
+from rollview.sources.delta_lake.lookup import Keys, having
 from rollview.sources.delta_lake.relation import DeltaLakeTable
 
 KEEP_ROWS = 500_000
@@ -34,6 +38,7 @@ KEEP_READS = 32
 
 Key = tuple[str, Csn, tuple[tuple[str, str], ...]]
 ChangesKey = tuple[Key, tuple[Csn, ...]]
+VersionKey = tuple[str, Csn, int, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class Kept:
     def __init__(self) -> None:
         self._frames: OrderedDict[Key, Frame] = OrderedDict()
         self._changed: OrderedDict[ChangesKey, DataFrame] = OrderedDict()
+        self._fetched: OrderedDict[ChangesKey, pa.Table] = OrderedDict()
+        self._versions: OrderedDict[VersionKey, pa.Table] = OrderedDict()
         self._lock = RLock()  # what is kept may be patched by changes, which are kept too
 
     def changed(
@@ -61,11 +68,7 @@ class Kept:
         columns: Sequence[str],
     ) -> DataFrame:
         """The changed rows of the captured commits, as they were read before if they were (M4)."""
-        types = dict(known.columns)
-        key = (
-            (table.name, table.oldest, tuple((c, types.get(c, "")) for c in columns)),
-            tuple(change.csn for change in captured),
-        )
+        key = _changes_key(table, known, captured, columns)
         rows = self._changed.get(key)
         if rows is None:
             rows = DeltaLakeTable.changed(table, known, captured, columns)
@@ -73,6 +76,25 @@ class Kept:
                 self._changed[key] = rows
                 while len(self._changed) > KEEP_READS:
                     self._changed.popitem(last=False)
+        return rows
+
+    def fetched(
+        self,
+        table: DeltaLakeTable,
+        known: BaseRelation,
+        captured: Sequence[CapturedChange],
+        columns: Sequence[str],
+    ) -> pa.Table | None:
+        """The same on the driver; None if Spark should read them."""
+        key = _changes_key(table, known, captured, columns)
+        rows = self._fetched.get(key)
+        if rows is None:
+            rows = DeltaLakeTable.fetched_changed(table, known, captured, columns)
+            with self._lock:
+                if rows is not None:
+                    self._fetched[key] = rows
+                while len(self._fetched) > KEEP_READS:
+                    self._fetched.popitem(last=False)
         return rows
 
     def at(self, table: DeltaLakeTable, time: Csn, columns: Sequence[str]) -> DataFrame:
@@ -95,12 +117,32 @@ class Kept:
             patch = patch.withColumn(COUNT, -F.col(COUNT))
         return kept.frame.unionAll(patch)
 
+    def version(
+        self, table: DeltaLakeTable, known: BaseRelation, version: int, columns: Sequence[str]
+    ) -> pa.Table | None:
+        """All rows of a version of a small table, on the driver (M2, M5); None if it cannot be fetched."""
+        types = dict(known.columns)
+        key = (table.name, table.oldest, version, tuple((c, types.get(c, "")) for c in columns))
+        with self._lock:
+            rows = self._versions.get(key)
+            if rows is None:
+                rows = read.fetched_version(known, version, columns, None)
+                if rows is None:
+                    return None
+                self._versions[key] = rows
+            self._versions.move_to_end(key)
+            while sum(r.num_rows for r in self._versions.values()) > ALL_ROWS:
+                self._versions.popitem(last=False)
+        return rows
+
     def clear(self) -> None:
         """Let every frame go, and its memory (M3)."""
         with self._lock:
             frames = [kept.frame for kept in self._frames.values()]
             self._frames.clear()
+            self._versions.clear()
             self._changed.clear()
+            self._fetched.clear()
         with suppress(Py4JError, OSError):  # a session that died took its memory with it
             for frame in frames:
                 frame.unpersist()
@@ -124,6 +166,17 @@ class Kept:
         return self._frames[key]
 
 
+def _changes_key(
+    table: DeltaLakeTable,
+    known: BaseRelation,
+    captured: Sequence[CapturedChange],
+    columns: Sequence[str],
+) -> ChangesKey:
+    types = dict(known.columns)
+    read_as = (table.name, table.oldest, tuple((c, types.get(c, "")) for c in columns))
+    return read_as, tuple(change.csn for change in captured)
+
+
 class KeptTable(DeltaLakeTable):
     """A Delta Lake table that is read through kept frames."""
 
@@ -137,6 +190,21 @@ class KeptTable(DeltaLakeTable):
         """The changed rows of the captured commits."""
         return self.kept.changed(self, known, captured, columns)
 
+    def fetched_changed(
+        self, known: BaseRelation, captured: Sequence[CapturedChange], columns: Sequence[str]
+    ) -> pa.Table | None:
+        """The changed rows of the captured commits, on the driver."""
+        return self.kept.fetched(self, known, captured, columns)
+
     def at(self, time: Csn, columns: Sequence[str]) -> DataFrame:
         """The table as of `time`."""
         return self.kept.at(self, time, columns)
+
+    def fetched_version(
+        self, known: BaseRelation, version: int, columns: Sequence[str], keys: Keys
+    ) -> pa.Table | None:
+        """The rows of a version that have one of the keys, on the driver."""
+        if self.row.rows > KEEP_ROWS:
+            return super().fetched_version(known, version, columns, keys)
+        rows = self.kept.version(self, known, version, columns)
+        return None if rows is None else having(rows, keys)

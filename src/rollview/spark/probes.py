@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet
 from psycopg import sql
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from sqlglot import exp
 
 from rollview.calculus.probing import (
@@ -30,7 +29,7 @@ from rollview.calculus.probing import (
 )
 from rollview.calculus.queries import column, conjuncts, table
 from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
-from rollview.changes import COUNT, STAMP, Csn
+from rollview.changes import COUNT, Csn
 from rollview.errors import SourceError
 from rollview.sources.frames import frame
 from rollview.sources.postgresql.connect import connected, explained
@@ -40,6 +39,7 @@ from rollview.sources.postgresql.probe import LiveInput, ProbedTerm, compared, p
 from rollview.sources.postgresql.snapshots import Moment, joined
 from rollview.sources.postgresql.table import MODES, Table, table_of
 from rollview.spark.evaluate import bound, rows_of
+from rollview.spark.fetched import stamped
 from rollview.spark.live import read_folder
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import quoted
@@ -58,8 +58,25 @@ class JoinTerm:
 class Probed:
     """The probed inputs of a step, by term and input; and what was asked of each source."""
 
-    rows: dict[tuple[int, int], DataFrame] = field(default_factory=dict)
+    rows: dict[tuple[int, int], pa.Table] = field(default_factory=dict)
     asked: dict[str, Asked] = field(default_factory=dict)
+
+    def by_term(self) -> dict[int, dict[int, pa.Table]]:
+        """The rows of the inputs, term by term."""
+        found: dict[int, dict[int, pa.Table]] = {}
+        for (number, i), rows in self.rows.items():
+            found.setdefault(number, {})[i] = rows
+        return found
+
+    def frame(
+        self, relations: Relations, term: tuple[Join, Term], i: int, number: int
+    ) -> DataFrame:
+        """The rows of an input of a term, for Spark."""
+        read = term[0].inputs[i]
+        kinds: Mapping[str, str] = dict(relations.columns(read.relation))
+        rows = self.rows[number, i]
+        schema = ", ".join(f"{quoted(c)} {kinds.get(c, 'bigint')}" for c in rows.column_names)
+        return frame(relations.spark, rows, schema)
 
 
 def live_inputs(relations: Relations, each: JoinTerm) -> dict[int, str]:
@@ -238,18 +255,17 @@ class _Step:
                 query = query.where(condition.copy())
         return bound(self.relations.spark, query, frames)
 
-    def leaf(self, place: tuple[int, int], rows: pa.Table) -> DataFrame:
-        """The rows of a probed input as the term wants them."""
+    def leaf(self, place: tuple[int, int], rows: pa.Table) -> pa.Table:
+        """The rows of a probed input as the term wants them: the columns, count and, if it is timed, the stamp."""
         number, i = place
         read, factor = self.terms[number].join.inputs[i], self.terms[number].term[i]
-        kinds: Mapping[str, str] = dict(self.relations.columns(read.relation))
-        schema = ", ".join(f"{quoted(c)} {kinds[c]}" for c in read.columns) + f", {COUNT} bigint"
-        found = frame(self.relations.spark, rows.select([*read.columns, COUNT]), schema)
+        found = rows.select([*read.columns, COUNT])
         if not isinstance(factor, Timed):
             return found
-        old = found.withColumn(STAMP, F.lit(0).cast("bigint"))
-        later = self.relations(read.relation).changes(factor.lo, factor.at, read.columns)
-        return old.unionByName(later)
+        later = self._log(read.relation, factor.lo, factor.at)
+        assert later is not None, "live tables are captured"
+        old = stamped(found)
+        return pa.concat_tables([old, later.select(old.column_names)])
 
 
 def asking(

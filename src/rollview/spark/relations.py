@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
@@ -25,8 +26,10 @@ from rollview.spark.kept import Kept, KeptTable
 from rollview.spark.live import LiveTable
 from rollview.spark.replica import Replica
 from rollview.spark.rolled import RolledTable
-from rollview.spark.shared import Shared
 from rollview.views.blocks import Block
+
+if TYPE_CHECKING:
+    from rollview.spark.products import Products
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Relations:
     ledger: Ledger
     warehouse: Path
     kept: Kept = field(default_factory=Kept)
-    shared: Shared | None = None  # the products of a round, while one runs
+    products: Products | None = None  # the products of a round, while one runs
     known: dict[str, BaseRelation | None] | None = (
         None  # the source tables met in a round, while one runs
     )

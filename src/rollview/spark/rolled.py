@@ -33,6 +33,7 @@ from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.sources.frames import empty_rows
 from rollview.spark.evaluate import bound
 from rollview.spark.telling import ENOUGH_ROWS, telling_columns
+from rollview.spark.written import plain_rows, write_rows
 from rollview.views.blocks import Block, Reduce
 
 HAVING = "_rv_having"
@@ -237,10 +238,16 @@ class RolledTable:
         path = self.folder(self.row()) / "folded"
         return newest_version(str(path)) if path.exists() else None
 
-    def append(self, changes: DataFrame, step: str) -> Written:
-        """Write a step under the name of its attempt; nobody sees it until the ledger lists it (W1)."""
+    def append(self, changes: DataFrame, step: str, few: bool = False) -> Written:
+        """Write a step under the name of its attempt; nobody sees it until the ledger lists it (W1).
+
+        `few`: the rows may come to the driver, which writes them sooner than a Spark job does.
+        """
         folder = f"{self.row().folder}/steps/{step}"
-        changes.write.mode("error").parquet(str(self.warehouse / folder))
+        if few and plain_rows(changes):
+            write_rows(changes, self.warehouse / folder)
+        else:
+            changes.write.mode("error").parquet(str(self.warehouse / folder))
         return measured(self.warehouse, step, folder)
 
     def write_folded(self, rows: DataFrame, txn: int, bucket: int | None, buckets: int) -> Folded:

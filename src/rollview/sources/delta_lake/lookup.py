@@ -10,7 +10,6 @@ row groups and pages are left out by what is known of them. Why, and what it sav
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,12 +21,14 @@ from pyarrow import parquet
 
 from rollview.ledger.rows import CapturedChange
 from rollview.sources.delta_lake import named_rows
-from rollview.sources.delta_lake.direct import Occurrence, occurrences
-from rollview.sources.delta_lake.hidden import hidden
+from rollview.sources.delta_lake.direct import Occurrence
+from rollview.sources.delta_lake.fetched import changed
 from rollview.sources.delta_lake.named_rows import (
     UNREADABLE,
     Columns,
+    as_asked,
     as_declared,
+    empty,
     opened,
     own_names,
 )
@@ -39,8 +40,6 @@ BATCH_ROWS = 65_536
 """Rows of a file in memory at a time."""
 MOST_TOLD = 1_000
 """Keys that a scan is told of: they are part of the query's text."""
-MOST_KEY_BYTES = 2**24
-"""Changed files that the driver reads for their keys."""
 
 _NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 KINDS = _NUMBERS | {"string", "date"}
@@ -59,27 +58,13 @@ def keys_of(
     location: str, captured: Sequence[CapturedChange], column: str, kind: str
 ) -> pa.Array | None:
     """The values of a column in the changed rows (K2); None if the driver should not read them."""
-    if kind not in KINDS or any(change.files["way"] != "direct" for change in captured):
-        return None
-    files = list({one.path: one for one in occurrences(location, captured)}.values())
-    named = hidden(location, captured)
-    typed = [(column, kind)]
-    try:
-        if sum(os.path.getsize(one.path) for one in files) > MOST_KEY_BYTES:
-            return None
-        if not all(_stored(one, column) and as_declared(one, typed) for one in files):
-            return None
-        if named and not (
-            all(_stored(one.file, column) for one in named) and named_rows.plain(named, typed)
-        ):
-            return None
-        parts = [_column(one.path, column) for one in files]
-        if named:
-            parts.append(named_rows.taken(named, typed).column(0))
-    except UNREADABLE:  # whoever reads the changes themselves will say so
-        return None
-    values = [_wide(chunk, kind) for part in parts for chunk in part.chunks]
-    return pc.drop_null(pc.unique(pa.chunked_array(values, _wide_type(kind))))
+    rows = changed(location, captured, [(column, kind)]) if kind in KINDS else None
+    return None if rows is None else keys_in(rows.column(0), kind)
+
+
+def keys_in(values: pa.ChunkedArray, kind: str) -> pa.Array:
+    """The different values of a column, as Keys has them."""
+    return pc.drop_null(pc.unique(values.cast(wide_type(kind))))
 
 
 def looked_up(files: Sequence[Occurrence], columns: Columns, keys: Keys) -> pa.Table | None:
@@ -92,7 +77,7 @@ def looked_up(files: Sequence[Occurrence], columns: Columns, keys: Keys) -> pa.T
         if sum(size for *_, size in wanted) > named_rows.MOST_BYTES:
             return None
         rows = 0
-        found = [_empty(columns)]
+        found = [empty(columns)]
         with ThreadPoolExecutor(named_rows.THREADS) as pool:
             for table in pool.map(
                 lambda one: _matching(one[0].path, one[1], columns, keys, kind), wanted
@@ -105,6 +90,12 @@ def looked_up(files: Sequence[Occurrence], columns: Columns, keys: Keys) -> pa.T
     except UNREADABLE:
         return None
     return pa.concat_tables(found)
+
+
+def having(rows: pa.Table, keys: Keys) -> pa.Table:
+    """The rows whose column has one of the keys."""
+    values = rows.column(keys.column)
+    return rows.filter(pc.is_in(values.cast(keys.values.type), value_set=keys.values))
 
 
 def told_keys(keys: Keys) -> str | None:
@@ -123,24 +114,8 @@ def _literal(value: object) -> str:
     return f"'{text}'" if isinstance(value, str) else f"DATE'{text}'"
 
 
-def _stored(file: Occurrence, column: str) -> bool:
-    """Whether the file holds the column, and not the log."""
-    return column.lower() not in {name.lower() for name, _ in file.partition_values}
-
-
-def _column(path: str, column: str) -> pa.ChunkedArray:
-    with opened(path) as data:
-        name = own_names(data).get(column.lower())
-        if name is None:
-            return pa.chunked_array([], pa.null())
-        return data.read(columns=[name]).column(name)
-
-
-def _wide(values: pa.Array, kind: str) -> pa.Array:
-    return values.cast(_wide_type(kind))
-
-
-def _wide_type(kind: str) -> pa.DataType:
+def wide_type(kind: str) -> pa.DataType:
+    """What the keys of a column are compared as."""
     if kind in _NUMBERS:
         return pa.int64()
     return pa.string() if kind == "string" else pa.date32()
@@ -181,33 +156,14 @@ def _matching(
     path: str, groups: Sequence[int], columns: Columns, keys: Keys, kind: str
 ) -> pa.Table:
     """The rows of one file that have one of the keys."""
-    found = [_empty(columns)]
+    found = [empty(columns)]
     with opened(path) as data:
         own = own_names(data)
         names = [own[name.lower()] for name, _ in columns if name.lower() in own]
         for batch in data.iter_batches(BATCH_ROWS, groups, names) if groups else ():
             rows = batch.select(names)
             column = rows.column(own[keys.column.lower()])
-            rows = rows.filter(pc.is_in(column.cast(_wide_type(kind)), value_set=keys.values))
+            rows = rows.filter(pc.is_in(column.cast(wide_type(kind)), value_set=keys.values))
             if rows.num_rows:
-                found.append(_as_asked(rows, own, columns))
+                found.append(as_asked(rows, rows.num_rows, own, columns))
     return pa.concat_tables(found)
-
-
-def _as_asked(rows: pa.RecordBatch, own: dict[str, str], columns: Columns) -> pa.Table:
-    """The rows with the table's names and types; a column that the file lacks is NULL."""
-    empty = _empty(columns).schema
-    return pa.table(
-        [
-            rows.column(own[name.lower()]).cast(field.type)
-            if name.lower() in own
-            else pa.nulls(rows.num_rows, field.type)
-            for (name, _), field in zip(columns, empty, strict=True)
-        ],
-        schema=empty,
-    )
-
-
-def _empty(columns: Columns) -> pa.Table:
-    fields = [(name, named_rows.arrow_type(kind)) for name, kind in columns]
-    return pa.schema(fields).empty_table()

@@ -181,6 +181,27 @@ def _inside(file: Occurrence, columns: Columns) -> list[tuple[str, str]]:
     return [(name, kind) for name, kind in columns if name.lower() not in outside]
 
 
+def as_asked(
+    rows: pa.Table | pa.RecordBatch | None, count: int, own: dict[str, str], columns: Columns
+) -> pa.Table:
+    """The rows of a file, so many, with the table's names and types; a column that the file lacks is NULL."""
+    schema = empty(columns).schema
+    return pa.table(
+        [
+            rows.column(own[name.lower()]).cast(field.type)
+            if rows is not None and name.lower() in own
+            else pa.nulls(count, field.type)
+            for (name, _), field in zip(columns, schema, strict=True)
+        ],
+        schema=schema,
+    )
+
+
+def empty(columns: Columns) -> pa.Table:
+    """No rows of the columns."""
+    return pa.schema([(name, arrow_type(kind)) for name, kind in columns]).empty_table()
+
+
 def arrow_type(kind: str) -> pa.DataType | None:
     """What Arrow reads a column of that type as, if it is a plain one."""
     decimal = _DECIMAL.fullmatch(kind)

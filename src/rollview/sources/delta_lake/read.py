@@ -18,13 +18,15 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from rollview.changes import COUNT, STAMP
 from rollview.errors import ChangesLost, SchemaChanged
 from rollview.ledger.rows import BaseRelation, CapturedChange
-from rollview.sources.delta_lake import log
+from rollview.sources.delta_lake import fetched, log
 from rollview.sources.delta_lake.direct import (
     CHANGE_COUNTS,
     CHANGE_TYPE,
@@ -36,13 +38,14 @@ from rollview.sources.delta_lake.direct import (
 from rollview.sources.delta_lake.hidden import hidden, rows_hidden
 from rollview.sources.delta_lake.identity import check_registered
 from rollview.sources.delta_lake.listed import plain_files
-from rollview.sources.delta_lake.lookup import Keys, looked_up, told_keys
+from rollview.sources.delta_lake.lookup import Keys, having, looked_up, told_keys
 from rollview.sources.delta_lake.missing import explain_missing
 from rollview.sources.frames import empty_rows, frame
 from rollview.views.syntax import quoted
 
 __all__ = [
-    "Moment", "as_of", "changes", "cheaper", "check_still_there", "explain_missing", "found_at", "parts_at",
+    "Moment", "as_of", "changes", "cheaper", "check_still_there", "explain_missing", "fetched_changes",
+    "fetched_version", "found_at", "parts_at", "patched",
 ]  # fmt: skip
 
 COMMIT_VERSION = "_commit_version"
@@ -175,6 +178,34 @@ def found_at(
     rows = frame(spark, found, _schema(typed)).selectExpr("*", f"1L AS {COUNT}")
     patch = _taken_back(moment.relation, between, columns, changed)
     return reduce(DataFrame.unionAll, patch, rows)
+
+
+def fetched_changes(
+    relation: BaseRelation, captured: Sequence[CapturedChange], columns: Sequence[str]
+) -> pa.Table | None:
+    """`changes` on the driver, if they are few and plain; else None."""
+    return fetched.changed(relation.location, captured, _typed(relation, columns))
+
+
+def fetched_version(
+    relation: BaseRelation, version: int, columns: Sequence[str], keys: Keys | None
+) -> pa.Table | None:
+    """The version's rows that have one of the keys, all without keys, if its files are plain; else None."""
+    check_registered(relation)
+    named, typed = _named(relation, version), _typed(relation, columns)
+    if named is None:
+        return None
+    return looked_up(named, typed, keys) if keys is not None else fetched.whole(named, typed)
+
+
+def patched(rows: pa.Table, later: pa.Table, keys: Keys) -> pa.Table:
+    """Rows of a version, each counted once, with later changes taken back."""
+    ones = rows.append_column(COUNT, pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows))
+    if not later.num_rows:
+        return ones
+    back = having(later.drop_columns([STAMP]), keys)
+    negated = pc.negate(back.column(COUNT))
+    return pa.concat_tables([ones, back.drop_columns([COUNT]).append_column(COUNT, negated)])
 
 
 def _taken_back(

@@ -72,6 +72,34 @@ class DeltaLakeTable:
         """The same rows in one, looked up on the driver; None if they should be scanned for."""
         return read.found_at(self.spark, self._moment(time, columns), columns, self.changed, keys)
 
+    def fetched_changes(self, lo: Csn, hi: Csn, columns: Sequence[str]) -> pa.Table | None:
+        """What changed in (lo, hi], on the driver; None if Spark should read it."""
+        captured = self.ledger.changes_of(self.name, lo, hi)
+        return self.fetched_changed(self._known_at(lo), captured, columns)
+
+    def fetched_changed(
+        self, known: BaseRelation, captured: Sequence[CapturedChange], columns: Sequence[str]
+    ) -> pa.Table | None:
+        """The changed rows of the captured commits, on the driver; None if Spark should read them."""
+        return read.fetched_changes(known, captured, columns)
+
+    def fetched(self, time: Csn, columns: Sequence[str], keys: Keys) -> pa.Table | None:
+        """The rows as of `time` that have one of the keys, with their counts, on the driver; None if Spark should
+        read them. A bag whose counts may be negative."""
+        moment = self._moment(time, columns)
+        version, between = moment.nearest()
+        rows = self.fetched_version(moment.relation, version, columns, keys)
+        later = (
+            self.fetched_changed(moment.relation, between, columns) if rows is not None else None
+        )
+        return None if rows is None or later is None else read.patched(rows, later, keys)
+
+    def fetched_version(
+        self, known: BaseRelation, version: int, columns: Sequence[str], keys: Keys
+    ) -> pa.Table | None:
+        """The rows of a version that have one of the keys, on the driver; None if Spark should read them."""
+        return read.fetched_version(known, version, columns, keys)
+
     def _moment(self, time: Csn, columns: Sequence[str]) -> read.Moment:
         self._check(time)
         limit = self._schema_limit(time, columns)
