@@ -13,12 +13,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.calculus.fixpoint import reads_itself, stepped_levels, written_out
+from rollview.calculus.fixpoint import reads_itself, stepped_levels, ways, written_out
 from rollview.calculus.queries import LeafName
 from rollview.calculus.rolling import (
     Advance,
@@ -34,13 +33,14 @@ from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.resolution import cells, resolution_of
 from rollview.ledger.store import Intent, Step
 from rollview.sources.postgresql.live import Asked
+from rollview.spark.bags import fetched_memory, moved_since
 from rollview.spark.blame import blamed_row
 from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
 from rollview.spark.lookups import large_relations, looked_up
 from rollview.spark.probes import JoinTerm, Probed, probed_inputs
 from rollview.spark.products import SHARED_ROWS, Products
-from rollview.spark.recursion import SparkRecursion
+from rollview.spark.recursion import Small, SparkRecursion
 from rollview.spark.relations import Reach, Relations
 from rollview.spark.rolled import Written
 from rollview.views.blocks import (
@@ -145,16 +145,14 @@ def _within_width(relations: Relations, i: Input, lo: Csn, to: Csn, width: int) 
     return reached if reached > lo else to
 
 
-def step_query(
-    block: Block, plan: Plan, leaf_name: LeafName, of_term: Callable[[int], LeafName] | None = None
-) -> exp.Query:
+def step_query(block: Block, plan: Plan, leaf_name: LeafName) -> exp.Query:
     """The one query of a step: the union of its terms, and what a Reduce makes of it.
 
     The step of a Fixpoint is several queries; this is what they add up to.
     """
     if isinstance(block, Fixpoint):
         return written_out(_terms(block, plan), leaf_name)
-    return stepped(block, plan.block, _terms(block, plan), plan.lo, leaf_name, plan.cells, of_term)
+    return stepped(block, plan.block, _terms(block, plan), plan.lo, leaf_name, plan.cells)
 
 
 def terms_of(block: Block, plan: Plan) -> list[JoinTerm]:
@@ -246,9 +244,7 @@ class Changed:
 def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRecursion) -> Changed:
     terms = _terms(block, plan)
     if isinstance(block, Fixpoint):
-        name = recursion.leaves.name
-        tree = stepped_levels(block, plan.block, terms, plan.lo, name, recursion)
-        return Changed(recursion.rows(tree), recursion.leaves.read)
+        return _levels_changed(relations, block, plan, recursion)
     live = relations.live([i.relation for i in inputs(block)])
     large = large_relations(relations, block)
     probed = probed_inputs(relations, terms_of(block, plan)) if live else Probed()
@@ -264,13 +260,38 @@ def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRec
              for i in probed.by_term().get(was, {})}  # fmt: skip
     asked |= looked_up(relations, [JoinTerm(*term) for term in step.terms], large)
     leaves = Leaves(asked)
-    tree = stepped(block, plan.block, step.terms, plan.lo, leaves.name, plan.cells, leaves.of_term)
+    few = step.fetched and isinstance(block, BagReduce)
+    moved = moved_since(relations, block, plan.lo) if few else None
+    tree = stepped(block, plan.block, step.terms, plan.lo, leaves.name, plan.cells, leaves.of_term,
+                   moved)  # fmt: skip
     grouped = not isinstance(block, Union) or block.signed
-    made = {p.name: partial(p.changes, grouped) for p in step.products}
+    made = {p.name: p.changes(grouped) for p in step.products}
+    if isinstance(block, BagReduce) and step.fetched:
+        made |= fetched_memory(relations, block, plan.block, plan.lo, step.products)
     rows = evaluated(relations.spark, tree, leaves, relations, asked, large, made)
     read = [*leaves.read, *(r for p in step.products for r in p.read)]
-    few = step.fetched and not isinstance(block, BagReduce)
+    few = step.fetched and (not isinstance(block, BagReduce) or block.grouped)
     return Changed(rows, read, probed.asked, few)
+
+
+def _levels_changed(
+    relations: Relations, block: Fixpoint, plan: Plan, recursion: SparkRecursion
+) -> Changed:
+    """The same of a recursion: what starts it is a step like others, what it leads to comes level by level."""
+    terms = _terms(block, plan)
+    loops = [term for term in terms if reads_itself(plan.block, *term)]
+    start = [term for term in terms if not reads_itself(plan.block, *term)]
+    step = (relations.products or Products()).over(relations, start, {}, None)
+    read: list[tuple[Factor, str]] = []
+    if step.fetched:
+        made = {p.name: p.changes(grouped=True) for p in step.products}
+        recursion.small = Small(made, ways(block, plan.block))
+        start = step.terms
+        read = [r for p in step.products for r in p.read]
+    name = recursion.leaves.name
+    tree = stepped_levels(block, plan.block, [*start, *loops], plan.lo, name, recursion)
+    read += recursion.leaves.read
+    return Changed(recursion.rows(tree), read, few=step.fetched and recursion.few)
 
 
 @dataclass(frozen=True, slots=True)

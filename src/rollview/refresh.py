@@ -20,11 +20,13 @@ from rollview.calculus.cost import (
     START_SECONDS,
     Estimate,
     InputSize,
+    JoinSize,
     estimate,
     with_memory,
 )
 from rollview.calculus.rolled import signed
-from rollview.calculus.rolling import high_water_mark
+from rollview.calculus.rolling import Frontier, forward_term, high_water_mark
+from rollview.calculus.sharing import core_of
 from rollview.changes import Csn
 from rollview.errors import ChangesLost, QueryFailed, RefreshError, RollviewError, TimeNotReached
 from rollview.failpoints import Failpoint, failpoint
@@ -33,8 +35,9 @@ from rollview.ledger.store import Refresh, ViewRow
 from rollview.propagate import PropagateReport, propagate
 from rollview.sources.postgresql.live import Asked
 from rollview.spark.evaluate import jobs_of
+from rollview.spark.fetched import fetchable
 from rollview.spark.relations import Relations, stopped_problem
-from rollview.views.blocks import BagReduce, Definition, Fixpoint, Reduce, inputs, joins
+from rollview.views.blocks import BagReduce, Definition, Fixpoint, Join, Reduce, inputs, joins
 
 POLICIES = ("auto", "incremental", "incremental_strict", "full")
 
@@ -246,16 +249,24 @@ def estimated(relations: Relations, view: ViewRow, to: Csn) -> Estimate:
         sizes, first = [], 0
         for join in joins(block):
             part = row.frontier[first : first + len(join.inputs)]
-            sizes.append([
-                InputSize(relations.rows(i.relation), relations.changed_rows(i.relation, at, to))
-                for at, i in zip(part, join.inputs, strict=True)
-            ])  # fmt: skip
+            sizes.append(_size(relations, join, part, to))
             first += len(join.inputs)
         costs = estimate(sizes, isinstance(block, Reduce | BagReduce))
         if isinstance(block, BagReduce) and costs.incremental > START_SECONDS:
             costs = with_memory(costs, sizes, row.rows)
         incremental, full = incremental + costs.incremental, full + costs.full
     return Estimate(incremental, full)
+
+
+def _size(relations: Relations, join: Join, frontier: Frontier, to: Csn) -> JoinSize:
+    read = tuple(
+        InputSize(relations.rows(i.relation), relations.changed_rows(i.relation, at, to))
+        for at, i in zip(frontier, join.inputs, strict=True)
+    )
+    terms = [forward_term(frontier, k, to) for k, i in enumerate(read) if i.changed]
+    core = core_of(join)
+    few = core is not None and all(fetchable(relations, core, term) for term in terms)
+    return JoinSize(read, few)
 
 
 def _recompute(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import duckdb
 from duck import duck_sql
@@ -23,6 +24,7 @@ from oracle.lake import Lake
 from pyspark.sql import DataFrame, SparkSession
 
 import rollview
+from rollview.spark import fetched
 
 AT_ONCE = 12
 """Views compared by one Spark action."""
@@ -114,9 +116,12 @@ class OnSpark:
         for view in self.views:
             mark = self.warehouse.status(view.name).high_water_mark
             to = now if last or self.pick.random() < 0.3 else self.pick.randint(mark, now)
+            few = self.pick.choice([0, fetched.MOST_CHANGED])  # joined by Spark, or by the driver
             try:
-                for name, _ in view.views:
-                    self.warehouse.refresh(name, to=max(to, self.warehouse.status(name).view_time))
+                with patch.object(fetched, "MOST_CHANGED", few):
+                    for name, _ in view.views:
+                        shown = self.warehouse.status(name).view_time
+                        self.warehouse.refresh(name, to=max(to, shown))
             except rollview.RollviewError as error:
                 wrong[view.name] = f"{error.what}\n{error.detail}"
                 continue

@@ -1,19 +1,24 @@
-"""M1 to M4: views with a BagReduce, from their SQL, rolled through random histories against DuckDB's own recompute."""
+"""M1 to M5: views with a BagReduce, from their SQL, rolled through random histories against DuckDB's own recompute."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
+import duckdb
 import pytest
 from duck import Duck
 from duck_engine import Warehouse
 from hypothesis import given
 from hypothesis import strategies as st
 from recorded import caught, examples, transactions
+from sqlglot import parse_one
 from test_reduce import HISTORIES, Story, check_story
 
 from rollview.calculus import bags, steps
-from rollview.views.blocks import BagReduce
+from rollview.calculus.bags import enough
+from rollview.changes import COUNT
+from rollview.views.blocks import BagReduce, Column, Join, Union
 from rollview.views.parse import parse_view
 
 SCHEMA = dict.fromkeys(("a", "b"), (("l", "bigint"), ("r", "bigint")))
@@ -200,3 +205,50 @@ def test_sabotage_rows_count_once(sabotage):
     right = bags._repeated
     sabotage.setattr(bags, "_repeated", lambda block: right(replace(block, repeats=False)))
     assert any_history("SELECT l, MAX(r) AS m, COUNT(*) AS n FROM a GROUP BY l")
+
+
+TOP = BagReduce(
+    Union((Join((), None, (Column("a", "1", "int"), Column("b", "2", "int"))),)),
+    (),
+    (Column("a", "`a`", "int"),),
+    "ROW_NUMBER() OVER (ORDER BY `a` DESC, `b`) > 1 AND ROW_NUMBER() OVER (ORDER BY `a` DESC, `b`) <= 3",
+    grouped=False,
+)
+
+
+@examples(100)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), max_size=12),
+    st.lists(st.integers(0, 11), max_size=4, unique=True),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), max_size=3),
+)
+def test_m5_the_first_rows_are_among_what_is_enough(old, gone, new):
+    """Whatever goes and comes: of the old rows, no more are needed than first rows and rows that go."""
+    listed = ", ".join(f"({a}, {b}, 1)" for a, b in old) or "(0, 0, 0)"
+    rows = f'SELECT a, b, n AS "{COUNT}" FROM (VALUES {listed}) AS t(a, b, n) WHERE n > 0'
+    memory = parse_one(rows, dialect="duckdb")
+    taken = [old[k] for k in gone if k < len(old)]
+    few = enough(TOP, memory, len(taken)).sql("duckdb")
+    kept = [row[:2] for row in duckdb.sql(few).fetchall()]
+
+    def first(rows):
+        for row in taken:
+            if row in rows:
+                rows.remove(row)
+        return sorted(rows + new, key=lambda row: (-row[0], row[1]))[:3]
+
+    assert len(kept) <= 3 + 2 * len(taken)
+    assert first(list(old)) == first(list(kept))
+
+
+def test_m5_what_shows_more_than_first_rows_needs_all_of_its_memory():
+    memory = parse_one("SELECT 1")
+    ranked = (*TOP.columns, Column("r", "RANK() OVER (ORDER BY `b`)", "int"))
+    for other in (
+        replace(TOP, columns=ranked),
+        replace(TOP, having=None),
+        replace(TOP, having="RANK() OVER (ORDER BY `a`) <= 3"),
+        replace(TOP, having="ROW_NUMBER() OVER (PARTITION BY `b` ORDER BY `a`) <= 3"),
+        replace(TOP, keys=("b",)),
+    ):
+        assert enough(other, memory, 1) is memory

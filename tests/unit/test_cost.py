@@ -9,6 +9,7 @@ from recorded import examples
 from rollview.calculus.cost import (
     Estimate,
     InputSize,
+    JoinSize,
     Learned,
     estimate,
     fold_seconds,
@@ -17,17 +18,24 @@ from rollview.calculus.cost import (
 )
 
 SIZES = st.builds(InputSize, st.integers(0, 10**9), st.integers(0, 10**9))
-JOINS = st.lists(st.lists(SIZES, min_size=1, max_size=4), min_size=1, max_size=3)
+INPUTS = st.lists(SIZES, min_size=1, max_size=4).map(tuple)
+JOINS = st.lists(st.builds(JoinSize, INPUTS, st.booleans()), min_size=1, max_size=3)
+
+
+def with_input(joins, j, k, size):
+    """The joins with another input in one place."""
+    inputs = (*joins[j].inputs[:k], size, *joins[j].inputs[k + 1 :])
+    return [*joins[:j], JoinSize(inputs, joins[j].fetched), *joins[j + 1 :]]
 
 
 @examples(100)
 @given(JOINS, st.booleans(), st.data())
 def test_more_changes_cost_more_incrementally_and_the_same_in_full(joins, reduces, data):
     j = data.draw(st.integers(0, len(joins) - 1))
-    k = data.draw(st.integers(0, len(joins[j]) - 1))
+    k = data.draw(st.integers(0, len(joins[j].inputs) - 1))
     more = data.draw(st.integers(1, 10**9))
-    grown = [list(join) for join in joins]
-    grown[j][k] = InputSize(joins[j][k].rows, joins[j][k].changed + more)
+    old = joins[j].inputs[k]
+    grown = with_input(joins, j, k, InputSize(old.rows, old.changed + more))
     before, after = estimate(joins, reduces), estimate(grown, reduces)
     assert after.incremental > before.incremental
     assert after.full == before.full
@@ -37,16 +45,16 @@ def test_more_changes_cost_more_incrementally_and_the_same_in_full(joins, reduce
 @given(JOINS, st.booleans(), st.data())
 def test_larger_inputs_cost_more_in_full_and_never_less_incrementally(joins, reduces, data):
     j = data.draw(st.integers(0, len(joins) - 1))
-    k = data.draw(st.integers(0, len(joins[j]) - 1))
-    grown = [list(join) for join in joins]
-    grown[j][k] = InputSize(joins[j][k].rows + 10**6, joins[j][k].changed)
+    k = data.draw(st.integers(0, len(joins[j].inputs) - 1))
+    old = joins[j].inputs[k]
+    grown = with_input(joins, j, k, InputSize(old.rows + 10**6, old.changed))
     before, after = estimate(joins, reduces), estimate(grown, reduces)
     assert after.full > before.full
     assert after.incremental >= before.incremental
 
 
 def better(*inputs: InputSize, reduces: bool = False) -> str:
-    cost: Estimate = estimate([inputs], reduces)
+    cost: Estimate = estimate([JoinSize(inputs)], reduces)
     return "incremental" if cost.incremental < cost.full else "full"
 
 
@@ -58,9 +66,24 @@ def test_few_changes_are_propagated_and_huge_changes_recomputed():
     assert better(InputSize(10_000_000, 10_000_000), small, reduces=True) == "full"
 
 
+@examples(100)
+@given(INPUTS, st.booleans())
+def test_what_the_driver_joins_costs_less(inputs, reduces):
+    by_driver, by_spark = (estimate([JoinSize(inputs, way)], reduces) for way in (True, False))
+    assert by_driver.full == by_spark.full
+    assert by_driver.incremental <= by_spark.incremental
+
+
+def test_a_chain_of_six_small_tables_is_propagated():
+    chain = (InputSize(100_000, 170),) * 6
+    few, many = estimate([JoinSize(chain, True)], False), estimate([JoinSize(chain)], False)
+    assert few.incremental < few.full / 2
+    assert many.incremental > many.full
+
+
 def test_nothing_changed_costs_less_than_anything_else():
-    idle = estimate([[InputSize(10_000_000, 0), InputSize(1_000, 0)]], False)
-    assert idle.incremental < estimate([[InputSize(0, 1)]], False).incremental
+    idle = estimate([JoinSize((InputSize(10_000_000, 0), InputSize(1_000, 0)))], False)
+    assert idle.incremental < estimate([JoinSize((InputSize(0, 1),))], False).incremental
     assert idle.incremental < idle.full
 
 

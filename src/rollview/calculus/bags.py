@@ -6,6 +6,7 @@ M2  What is made of a version is added at its stamp and taken back at the key's 
 M3  Before the first of them the block showed what it kept at lo. That is what is taken back, so that a value that
     depends on the order in which it was computed goes as it came.
 M4  Without keys, aggregates make one row of every version, also of an empty bag.
+M5  The first n rows of any version are new, or among the first n + d of the memory, if d rows are taken away.
 Spec: blocks_model.py, Reduce. Knows blocks and trees; neither engines nor storage. Words: docs/glossary.md.
 """
 
@@ -28,7 +29,7 @@ from rollview.calculus.queries import (
     union_all,
 )
 from rollview.changes import COUNT, STAMP
-from rollview.views.blocks import BagReduce
+from rollview.views.blocks import BagReduce, Column
 
 NEXT, FIRST, KEEP, SIGN = "_rv_next", "_rv_first", "_rv_keep", "_rv_sign"
 CHANGES, VERSIONS, BAGS, MADE = "_rv_changes", "_rv_versions", "_rv_bags", "_rv_made"
@@ -59,6 +60,43 @@ def bag_changes(
     for name, part in parts.items():
         query = query.with_(exp.to_identifier(name, quoted=True), as_=part, copy=False)
     return query
+
+
+def enough(block: BagReduce, memory: exp.Query, moved: int) -> exp.Query:
+    """The part of the memory that the first rows of any version can be among (M5); all of it for other blocks.
+
+    `moved`: no more rows than that are taken away in the step, nor have a negative count in the memory.
+    """
+    found = _first_rows(block)
+    if found is None:
+        return memory
+    order, last = found
+    names = [column(c.name) for c in (*block.source.columns, Column(COUNT, COUNT, ""))]
+    # What takes away comes first: it takes away one of the rows behind it.
+    sign = expression(f"CASE WHEN `{COUNT}` < 0 THEN 0 ELSE 1 END")
+    return (
+        exp.select(*names)
+        .from_(subquery(memory, "_rv_all"))
+        .order_by(sign, *(part.copy() for part in order.expressions))
+        .limit(last + 2 * moved)
+    )
+
+
+def _first_rows(block: BagReduce) -> tuple[exp.Order, int] | None:
+    """Of a block that shows the first rows of its one bag, the order and the number of the last one (LIMIT)."""
+    if block.grouped or block.keys or block.having is None:
+        return None
+    if any(block_expression(c.expr).find(exp.Window) for c in block.columns):
+        return None
+    having = block_expression(block.having)
+    for one in having.flatten() if isinstance(having, exp.And) else (having,):
+        match one:
+            case exp.LTE(
+                this=exp.Window(this=exp.Anonymous(this="ROW_NUMBER")) as number,
+                expression=exp.Literal() as last,
+            ) if not number.args.get("partition_by") and not last.is_string:
+                return number.args["order"], int(last.name)
+    return None
 
 
 def made(block: BagReduce, rows: exp.Query, by: Sequence[str] = ()) -> exp.Select:

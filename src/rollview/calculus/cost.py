@@ -19,6 +19,10 @@ SCANNED_ROWS_PER_SECOND = 20_000_000.0
 WRITTEN_ROWS_PER_SECOND = 1_500_000.0
 REDUCED_ROWS_PER_SECOND = 4_000_000.0
 FULL_START_SECONDS = 0.8
+FETCHED_ROWS_PER_SECOND = 30_000_000.0
+FETCH_SECONDS = 0.005
+SMALL_ROWS = 500_000
+"""Joined on the driver, a table of up to so many rows is in memory already; a larger one is read for its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,14 @@ class InputSize:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinSize:
+    """A join of a block; `fetched`: its changes are few enough to be joined on the driver."""
+
+    inputs: tuple[InputSize, ...]
+    fetched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """Seconds for both ways."""
 
@@ -37,22 +49,30 @@ class Estimate:
     full: float
 
 
-def estimate(joins: Sequence[Sequence[InputSize]], reduces: bool) -> Estimate:
+def estimate(joins: Sequence[JoinSize], reduces: bool) -> Estimate:
     """The cost of one step that takes every input to now, and of a full recompute."""
     incremental, full = START_SECONDS, FULL_START_SECONDS
-    for inputs in joins:
+    for join in joins:
+        inputs = join.inputs
         full += len(inputs) * JOB_SECONDS
         largest = max((i.rows for i in inputs), default=0)
         full += sum(i.rows for i in inputs) / SCANNED_ROWS_PER_SECOND
         full += largest / (REDUCED_ROWS_PER_SECOND if reduces else WRITTEN_ROWS_PER_SECOND)
         for k, i in enumerate(inputs):
             if i.changed:
-                others = sum(o.rows for j, o in enumerate(inputs) if j != k)
-                incremental += (1 + len(inputs)) * JOB_SECONDS
-                incremental += (
-                    i.changed / CHANGED_ROWS_PER_SECOND + others / SCANNED_ROWS_PER_SECOND
-                )
+                others = [o.rows for j, o in enumerate(inputs) if j != k]
+                incremental += i.changed / CHANGED_ROWS_PER_SECOND
+                incremental += _fetched(others) if join.fetched else _by_spark(others)
     return Estimate(incremental, full)
+
+
+def _by_spark(others: Sequence[int]) -> float:
+    return (2 + len(others)) * JOB_SECONDS + sum(others) / SCANNED_ROWS_PER_SECOND
+
+
+def _fetched(others: Sequence[int]) -> float:
+    read = sum(rows for rows in others if rows > SMALL_ROWS)
+    return len(others) * FETCH_SECONDS + read / FETCHED_ROWS_PER_SECOND
 
 
 def derived_pays(rows: int) -> bool:
@@ -60,9 +80,9 @@ def derived_pays(rows: int) -> bool:
     return rows / SCANNED_ROWS_PER_SECOND < START_SECONDS + JOB_SECONDS
 
 
-def with_memory(costs: Estimate, joins: Sequence[Sequence[InputSize]], kept: int) -> Estimate:
+def with_memory(costs: Estimate, joins: Sequence[JoinSize], kept: int) -> Estimate:
     """The cost of a BagReduce: a step also reads the source as of the mark, and the `kept` rows."""
-    read = kept + sum(i.rows for inputs in joins for i in inputs)
+    read = kept + sum(i.rows for join in joins for i in join.inputs)
     jobs = 2 * JOB_SECONDS
     return Estimate(costs.incremental + jobs + read / SCANNED_ROWS_PER_SECOND, costs.full)
 

@@ -22,6 +22,7 @@ from rollview.calculus.queries import (
     LeafName,
     bigint,
     column,
+    equalities,
     every,
     expression,
     named,
@@ -108,6 +109,35 @@ def written_out(terms: Sequence[BlockTerm], leaf_name: LeafName) -> exp.Query:
 def reads_itself(name: str, join: Join, term: Term) -> bool:
     """The term is over the block's own changes, which the step is only about to make."""
     return any(isinstance(f, Changes) and join.inputs[f.input].relation == name for f in term)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A column of a relation, and the column of a level's rows whose values it must have, to join one of them.
+
+    `nulls`: NULL is a value too.
+    """
+
+    column: str
+    of_level: str
+    nulls: bool = False
+
+
+def ways(block: Fixpoint, name: str) -> dict[str, Way]:
+    """By which column the rows of a level lead to each relation that they are joined with, and to the block's own.
+
+    A relation that levels reach by different columns, or by none, is not among them.
+    """
+    found: dict[str, set[Way | None]] = {}
+    for join in block.step.parts:
+        (itself,) = (i.alias for i in join.inputs if i.relation == name)
+        equal = [pair for a, b in equalities(join) for pair in ((a, b), (b, a))]
+        for i in (i for i in join.inputs if i.relation != name):
+            to = (Way(b.name, a.name) for a, b in equal if (a.table, b.table) == (itself, i.alias))
+            found.setdefault(i.relation, set()).add(next(to, None))
+    first = _names(block)[0]
+    one = {relation: next(iter(some)) for relation, some in found.items() if len(some) == 1}
+    return {r: way for r, way in one.items() if way is not None} | {name: Way(first, first, True)}
 
 
 Looped = Callable[[str], exp.Query]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from rollview.calculus.bags import bag_changes, made
+from rollview.calculus.bags import bag_changes, enough, made
 from rollview.calculus.queries import (
     LeafName,
     bigint,
@@ -46,11 +46,13 @@ def stepped(
     leaf_name: LeafName,
     cells: Sequence[Csn] = (),
     of_term: Callable[[int], LeafName] | None = None,
+    moved: int | None = None,
 ) -> exp.Query:
     """The changes that the terms of a step make; `lo` is where the inputs of a BagReduce stand before it.
 
     `cells`, if given, are the times to which the stamps of a BagReduce are rounded up. `of_term` gives each term names
-    of its own for its leaves, where it matters which term reads them.
+    of its own for its leaves, where it matters which term reads them. `moved`, if known: at most so many rows go in the
+    step, or are taken away within the memory.
     """
     changes = union_all([
         term_query(join, term, of_term(number) if of_term else leaf_name)
@@ -60,6 +62,7 @@ def stepped(
         return summarised(block, changes)
     changes = _rounded(block, changes, cells)
     memory = union_all([state_query(join, lo, leaf_name) for join in joins(block)])
+    memory = memory if moved is None else enough(block, memory, moved)
     names = tuple(c.name for c in kept_keys(block))
     own = table(leaf_name(AsOf(0, lo), name, names), "_rv_own")
     kept = exp.select(*(column(n) for n in names), column(COUNT)).from_(own)

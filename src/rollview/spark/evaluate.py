@@ -170,7 +170,7 @@ def evaluated(
     relation: Callable[[str], Relation],
     asked: Mapping[Place, Sequence[DataFrame]],
     large: Sequence[str] = (),
-    made: Mapping[str, Callable[[], DataFrame]] = MappingProxyType({}),
+    made: Mapping[str, DataFrame] = MappingProxyType({}),
 ) -> DataFrame:
     """The DataFrame of a tree over factors of relations; `asked`: in parts, what terms asked for already.
 
@@ -183,10 +183,10 @@ def evaluated(
     for (factor, relation_name, columns, term), name in leaves.wanted.items():
         if term is not None:
             parts = list(asked[term, factor.input])
+        elif relation_name in made:
+            parts = [made[relation_name]]
         elif relation_name in large[:MOST_IN_PARTS]:
             parts = parts_of(relation(relation_name), factor, columns)
-        elif relation_name in made:
-            parts = [made[relation_name]()]
         else:
             parts = [rows_of(relation(relation_name), factor, columns)]
         if len(parts) > 1:

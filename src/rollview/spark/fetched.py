@@ -10,7 +10,7 @@ Each broadcast that Spark needs not make is a job of 0.03 s and more. Why, and w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,9 +25,11 @@ from rollview.sources.delta_lake.relation import DeltaLakeTable
 from rollview.sources.pairs import pairs
 from rollview.sources.postgresql.live import changes
 from rollview.sources.postgresql.table import MODES, table_of
+from rollview.spark.fetched_rolled import rolled_changes, rolled_rows
+from rollview.spark.live import LiveTable
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import RolledTable
-from rollview.views.blocks import Join
+from rollview.views.blocks import Join, Reduce
 
 MOST_ROWS = 100_000
 
@@ -39,7 +41,7 @@ def joined(
     relations: Relations, core: Core, columns: Columns, term: Term, answers: Answers
 ) -> pa.Table | None:
     """The rows of a core at a term: columns by their places, stamp, count (P1); None if Spark should join them."""
-    if not fetchable(relations, core, term, answers.keys()):
+    if not fetchable(relations, core, term):
         return None
     kinds = [dict(relations.columns(name)) for name in core.relations]
     start = next(f for f in term if isinstance(f, Changes))
@@ -57,7 +59,7 @@ def joined(
         if i in answers:
             other: pa.Table | None = having(answers[i], keys)
         else:
-            other = _fetched(relations, core.relations[i], term[i], columns[i], keys)
+            other = fetched(relations, core.relations[i], term[i], columns[i], keys)
         both = _with(rows, other, link, kinds) if other is not None else None
         if both is None:
             return None
@@ -65,18 +67,13 @@ def joined(
     return rows
 
 
-def fetchable(relations: Relations, core: Core, term: Term, answered: Collection[int] = ()) -> bool:
+def fetchable(relations: Relations, core: Core, term: Term) -> bool:
     """Whether a term can be joined on the driver, as far as the ledger knows (P2, P3); its files decide then."""
     start = next(f for f in term if isinstance(f, Changes))
     if relations.changed_rows(core.relations[start.input], start.lo, start.hi) > MOST_CHANGED:
         return False
-    for f in term:
-        table = (
-            relations(core.relations[f.input]) if relations.base(core.relations[f.input]) else None
-        )
-        captured = isinstance(table, RolledTable) and f.input == start.input
-        if not (isinstance(table, DeltaLakeTable) or captured or f.input in answered):
-            return False
+    if not all(_readable(relations, name) for name in core.relations):
+        return False
     known = {start.input}
     while (link := _next(core, known)) is not None:
         known.add(link[0])
@@ -150,37 +147,54 @@ def _placed(rows: pa.Table, i: int) -> pa.Table:
     return rows.rename_columns([n if n in (STAMP, COUNT) else carried(i, n) for n in rows.column_names])  # fmt: skip
 
 
+def _readable(relations: Relations, name: str) -> bool:
+    """Whether rows of the relation are in files, or come from a live database; those of a Reduce are made of sums."""
+    row = relations.base(name)
+    return row is not None or not isinstance(relations.rolled(name).block, Reduce)
+
+
 def _changed(
     relations: Relations, name: str, lo: Csn, hi: Csn, columns: Sequence[str]
 ) -> pa.Table | None:
-    """What a table changed in (lo, hi]: the columns, stamp and count."""
+    """What a relation changed in (lo, hi]: the columns, stamp and count."""
     row = relations.base(name)
     if row is not None and row.properties.get("mode") in MODES:
         log = changes(relations.ledger, relations.warehouse, table_of(row), lo, hi)
         return log.select([*columns, STAMP, COUNT])
-    table = relations(name) if row is not None else None
-    return table.fetched_changes(lo, hi, columns) if isinstance(table, DeltaLakeTable) else None
+    table = relations(name)
+    if isinstance(table, DeltaLakeTable):
+        return table.fetched_changes(lo, hi, columns)
+    assert isinstance(table, RolledTable), "what is no source is rolled"
+    return rolled_changes(table, lo, hi, columns)
 
 
-def _fetched(
+def fetched(
     relations: Relations, name: str, factor: Factor, columns: Sequence[str], keys: Keys
 ) -> pa.Table | None:
     """The rows of a factor that have one of the keys: the columns, count and, if it is timed, the stamp."""
-    table = relations(name) if relations.base(name) is not None else None
-    if not isinstance(table, DeltaLakeTable):
-        return None
     match factor:
         case AsOf(_, at):
-            return table.fetched(at, columns, keys)
+            return _at(relations, name, at, columns, keys)
         case Timed(_, lo, at):
-            old = table.fetched(lo, columns, keys)
-            later = table.fetched_changes(lo, at, columns) if old is not None else None
+            old = _at(relations, name, lo, columns, keys)
+            later = _changed(relations, name, lo, at, columns) if old is not None else None
             if old is None or later is None:
                 return None
             old = stamped(old)
             return pa.concat_tables([old, having(later, keys).select(old.column_names)])
         case Changes():
             raise AssertionError("a term has the changes of one input")
+
+
+def _at(
+    relations: Relations, name: str, at: Csn, columns: Sequence[str], keys: Keys
+) -> pa.Table | None:
+    table = relations(name)
+    if isinstance(table, DeltaLakeTable):
+        return table.fetched(at, columns, keys)
+    if isinstance(table, LiveTable) or not isinstance(table, RolledTable):
+        return None
+    return rolled_rows(table, at, columns, keys)
 
 
 def stamped(rows: pa.Table) -> pa.Table:

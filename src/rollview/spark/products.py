@@ -51,17 +51,17 @@ Key = tuple[Core, Columns, tuple[Term, ...]]
 class Product:
     """The rows of a core at some terms: the one thing that is asked of it are its changes.
 
-    `fetched`: they are on the driver, and few; else Spark keeps them.
+    `fetched`: the same rows on the driver, where they are few; else Spark keeps them.
     """
 
     name: str
     rows: DataFrame
     read: tuple[tuple[Factor, str], ...]
-    fetched: bool
+    fetched: pa.Table | None
 
     def changes(self, grouped: bool) -> DataFrame:
         """Its rows, with all columns that somebody reads; for one that groups them, in one place."""
-        if self.fetched:
+        if self.fetched is not None:
             return self.rows.coalesce(1) if grouped else self.rows
         # A plan of its own: Spark stops caching what a temporary view shows when the view is dropped.
         return self.rows.where(F.lit(True))
@@ -78,7 +78,9 @@ class Step:
     @property
     def fetched(self) -> bool:
         """Everything that the step reads is on the driver."""
-        return all(n is None for n in self.own) and all(p.fetched for p in self.products)
+        return all(n is None for n in self.own) and all(
+            p.fetched is not None for p in self.products
+        )
 
 
 class Products:
@@ -161,7 +163,7 @@ class Products:
         schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in typed)
         rows = pa.concat_tables([part.select([name for name, _ in typed]) for part in parts])
         name = f"product {len(self._made)}"
-        return Product(name, frame(relations.spark, rows, schema), _read(core, terms), True)
+        return Product(name, frame(relations.spark, rows, schema), _read(core, terms), rows)
 
     def _evaluated(self, core: Core, columns: Columns, term: Term, evaluate: Evaluate) -> Product:
         key = (core, columns, (term,))
@@ -170,7 +172,7 @@ class Products:
             leaves = Leaves()
             tree = term_query(core_join(core, columns), term, leaves.name)
             rows = evaluate(tree, leaves).coalesce(1).persist()
-            made = Product(f"product {len(self._made)}", rows, _read(core, [term]), False)
+            made = Product(f"product {len(self._made)}", rows, _read(core, [term]), None)
             self._made[key] = made
         return made
 
@@ -181,7 +183,7 @@ class Products:
             suppress(Py4JError, OSError),
         ):  # a session that died took its memory with it
             for product in self._made.values():
-                if product is not None and not product.fetched:
+                if product is not None and product.fetched is None:
                     product.rows.unpersist()
             self._made.clear()
 

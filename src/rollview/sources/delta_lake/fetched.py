@@ -60,7 +60,7 @@ def changed(location: str, captured: Sequence[CapturedChange], columns: Columns)
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):
         return None
-    return pa.concat_tables([_timed(empty(columns), 0, 0), *found])
+    return pa.concat_tables([_timed(empty(columns), 0, 0, 0), *found])
 
 
 def whole(files: Sequence[Occurrence], columns: Columns) -> pa.Table | None:
@@ -88,21 +88,21 @@ def _few(files: Sequence[Occurrence], gone: Sequence[Named], columns: Columns) -
 
 def _rows(one: Occurrence, columns: Columns) -> pa.Table | None:
     """The rows of one occurrence; None if there are too many, or if one does not say what it is."""
-    rows, kinds = _read(one, columns)
-    if rows.num_rows > MOST_CHANGED:
+    rows, kinds, count = _read(one, columns)
+    if count > MOST_CHANGED:
         return None
     if one.count != BY_CHANGE_TYPE:
-        return _timed(rows, one.stamp, one.count)
+        return _timed(rows, one.stamp, one.count, count)
     if kinds is None:
         return None
     counts = _COUNTS.take(pc.index_in(kinds, value_set=_TYPES))
     if counts.null_count:
         return None
-    return _timed(rows, one.stamp, 0).set_column(rows.num_columns + 1, COUNT, counts)
+    return _timed(rows, one.stamp, 0, count).set_column(rows.num_columns + 1, COUNT, counts)
 
 
-def _read(one: Occurrence, columns: Columns) -> tuple[pa.Table, pa.ChunkedArray | None]:
-    """The columns of a file, and what each row says that it is, if they say."""
+def _read(one: Occurrence, columns: Columns) -> tuple[pa.Table, pa.ChunkedArray | None, int]:
+    """The columns of a file, what each row says that it is, if they say, and how many rows there are."""
     with opened(one.path) as data:
         own = own_names(data)
         names = [own[name.lower()] for name, _ in columns if name.lower() in own]
@@ -111,7 +111,7 @@ def _read(one: Occurrence, columns: Columns) -> tuple[pa.Table, pa.ChunkedArray 
         rows = data.read(columns=list(dict.fromkeys(asked))) if asked else None
         count = data.metadata.num_rows
     kinds = rows.column(CHANGE_TYPE) if rows is not None and CHANGE_TYPE in asked else None
-    return as_asked(rows, count, own, columns), kinds
+    return as_asked(rows, count, own, columns), kinds, count
 
 
 def _taken(gone: Sequence[Named], columns: Columns) -> pa.Table:
@@ -119,7 +119,7 @@ def _taken(gone: Sequence[Named], columns: Columns) -> pa.Table:
     return rows.append_column(COUNT, pa.repeat(pa.scalar(-1, pa.int64()), rows.num_rows))
 
 
-def _timed(rows: pa.Table, stamp: int, count: int) -> pa.Table:
-    for name, value in ((STAMP, stamp), (COUNT, count)):
-        rows = rows.append_column(name, pa.repeat(pa.scalar(value, pa.int64()), rows.num_rows))
-    return rows
+def _timed(rows: pa.Table, stamp: int, count: int, number: int) -> pa.Table:
+    """So many rows with stamp and count; a table without columns does not know how many it has."""
+    more = [pa.repeat(pa.scalar(value, pa.int64()), number) for value in (stamp, count)]
+    return pa.table([*rows.columns, *more], names=[*rows.column_names, STAMP, COUNT])
