@@ -13,11 +13,14 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from random import Random
 
+import duck_engine
 import pytest
 from golden.case import Transaction, shown_transaction
 from golden.history import history, smallest
 from golden.play import Play, defined, played
 from golden.random_views import FEATURES, POOLS, TABLES, Generator, accepted
+from laterals import nodes
+from sqlglot import exp
 
 from rollview.errors import ViewRefused
 
@@ -70,6 +73,23 @@ def test_what_is_generated_grows_with_the_product() -> None:
 
 def test_some_random_views() -> None:
     hold(some_checked(1, SOME))
+
+
+def test_every_node_belongs_to_one_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, trees = duck_engine.text, []
+
+    def text(tree: exp.Expr) -> str:
+        for node in (found := nodes(tree)):
+            children = [c for v in node.args.values() for c in (v if isinstance(v, list) else [v])]
+            assert all(c.parent is node for c in children if isinstance(c, exp.Expr)), tree.sql()
+        assert len({id(node) for node in found}) == len(found), tree.sql()
+        trees.append(tree)
+        return plain(tree)
+
+    monkeypatch.setattr(duck_engine, "text", text)
+    duck_engine.generated.cache_clear()
+    hold(some_checked(1, SOME // 2))
+    assert len(trees) > SOME
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 import sqlglot
-from laterals import in_duck_words
+from laterals import in_duck_words, nodes
 from sqlglot import exp
 
 from rollview.errors import ConfigError
@@ -41,14 +41,14 @@ FROM_DUCK = {v: k for k, v in TO_DUCK.items()} | {
 def duck_sql(sql: str) -> str:
     """Spark SQL as DuckDB SQL; DuckDB's COUNT takes one argument, and its COUNT_IF may be NULL."""
     tree = sqlglot.parse_one(sql, dialect="spark")
-    for count in list(tree.find_all(exp.Count)):
-        if count.expressions:
+    for count in nodes(tree):
+        if isinstance(count, exp.CountIf):
+            count.replace(exp.Count(this=exp.Case().when(count.this.copy(), "1")))
+        elif isinstance(count, exp.Count) and count.expressions:
             columns = [count.this, *count.expressions]
             null = exp.or_(*(exp.Is(this=c.copy(), expression=exp.null()) for c in columns))
             count.replace(exp.Count(this=exp.Case().when(null, exp.null()).else_("1")))
-    for count_if in list(tree.find_all(exp.CountIf)):
-        count_if.replace(exp.Count(this=exp.Case().when(count_if.this.copy(), "1")))
-    return in_duck_words(tree).sql(dialect="duckdb")
+    return in_duck_words(tree).sql(dialect="duckdb", copy=False)
 
 
 def spark_type(duck: str) -> str:

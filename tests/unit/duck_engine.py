@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 import duckdb
-from laterals import in_duck_words
+from laterals import in_duck_words, nodes
 from sqlglot import exp
 
 from rollview.calculus import fixpoint, queries, rolled, rolling, steps
@@ -49,8 +49,9 @@ def literal(value: object) -> str:
 
 def text(tree: exp.Expr) -> str:
     """A tree in DuckDB's words; calls of Spark's functions are put into its own."""
-    for call in reversed(list(tree.find_all(exp.Anonymous))):  # what is inside comes first
-        call.replace(exp.func(call.name, *call.expressions, dialect="spark"))
+    for call in reversed(nodes(tree)):  # what is inside comes first
+        if isinstance(call, exp.Anonymous):
+            call.replace(exp.func(call.name, *call.expressions, dialect="spark", copy=False))
     return in_duck_words(tree).sql(dialect="duckdb", copy=False)
 
 

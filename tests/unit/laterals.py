@@ -5,21 +5,40 @@ from __future__ import annotations
 import sqlglot
 from sqlglot import exp
 
+SAME = {"TRY_SUM": "SUM", "XXHASH64": "HASH"}
+"""Sums are the same as long as nothing overflows; of a hash it only matters that equal values have equal ones."""
+
+
+def nodes(tree: exp.Expr) -> list[exp.Expr]:
+    """All nodes, what is above first: `walk` without its generators, since every text of the engine is gone through."""
+    found = [tree]
+    for node in found:
+        for value in node.args.values():
+            if isinstance(value, exp.Expr):
+                found.append(value)
+            elif isinstance(value, list):
+                found += [v for v in value if isinstance(v, exp.Expr)]
+    return found
+
 
 def in_duck_words(tree: exp.Expr) -> exp.Expr:
     """The tree with DuckDB's lateral joins; no rows make no groups, as in Spark, also for the empty grouping set."""
-    for select in list(tree.find_all(exp.Select)):
-        for view in select.args.pop("laterals", None) or ():
-            select.append("joins", _joined(view))
+    found = nodes(tree)
+    selects = [node for node in found if isinstance(node, exp.Select)]
+    for select in selects:
         if _has_sets(select.args.get("group")):
             select.having("COUNT(*) > 0", copy=False)
-    for call in tree.find_all(exp.Anonymous):
-        if call.name.upper() == "TRY_SUM":  # the same, as long as nothing overflows
-            call.set("this", "SUM")
-        if call.name.upper() == "XXHASH64":
-            call.set("this", "HASH")
-    for call in list(tree.find_all(exp.Grouping, exp.GroupingId, exp.Anonymous)):
+    if lateral := [select for select in selects if select.args.get("laterals")]:
+        for select in lateral:
+            for view in select.args.pop("laterals"):
+                select.append("joins", _joined(view))
+        found = nodes(tree)
+    for call in found:
+        if not isinstance(call, (exp.Grouping, exp.GroupingId, exp.Anonymous)):
+            continue
         name = call.name.upper() if isinstance(call, exp.Anonymous) else call.key.upper()
+        if name in SAME:
+            call.set("this", SAME[name])
         if name.startswith("GROUPING") and not isinstance(call.parent, exp.Cast):
             call.replace(exp.cast(call.copy(), "TINYINT" if name == "GROUPING" else "BIGINT"))
     return tree

@@ -19,11 +19,14 @@ from sqlglot import exp
 from rollview.calculus.queries import (
     bigint,
     block_expression,
+    cast,
     column,
     every,
     expression,
+    joined,
     kept_keys,
     named,
+    select,
     subquery,
     table,
     union_all,
@@ -46,10 +49,10 @@ def bag_changes(
     names = [column(c.name) for c in kept_keys(block)]
     moves = subquery(union_all([_added_and_taken(block), _taken_first(block, kept)]), "_rv_m")
     query = (
-        exp.select(*names, named(exp.cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT), column(STAMP))
-        .from_(moves)
-        .group_by(*(n.copy() for n in names), column(STAMP))
-        .having(expression(f"SUM(`{COUNT}`) <> 0"))
+        select(*names, named(cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT), column(STAMP))
+        .from_(moves, copy=False)
+        .group_by(*(n.copy() for n in names), column(STAMP), copy=False)
+        .having(expression(f"SUM(`{COUNT}`) <> 0"), copy=False)
     )  # fmt: skip
     parts = {
         CHANGES: changes,
@@ -101,22 +104,22 @@ def _first_rows(block: BagReduce) -> tuple[exp.Order, int] | None:
 
 def made(block: BagReduce, rows: exp.Query, by: Sequence[str] = ()) -> exp.Select:
     """What the block makes of rows, each standing for itself; apart for each value of the columns `by`."""
-    kept = [*(_apart(c.expr, by).as_(c.name, quoted=True) for c in block.columns),
+    kept = [*(named(_apart(c.expr, by), c.name) for c in block.columns),
             *(column(c.name) for c in block.hidden), *(column(b) for b in by)]  # fmt: skip
     source = subquery(rows, "_rv_b")
     if block.grouped:
-        query = exp.select(*kept).from_(source)
+        query = select(*kept).from_(source, copy=False)
         groups = [column(k) for k in (*block.keys, *by)]
-        query = query.group_by(*groups) if groups else query
-        return query.having(block_expression(block.having)) if block.having else query
+        query = query.group_by(*groups, copy=False) if groups else query
+        return query.having(block_expression(block.having), copy=False) if block.having else query
     if block.having is None:
-        return exp.select(*kept).from_(source)
-    inner = exp.select(*kept, named(_apart(block.having, by), KEEP)).from_(source)
+        return select(*kept).from_(source, copy=False)
+    inner = select(*kept, named(_apart(block.having, by), KEEP)).from_(source, copy=False)
     names = [column(c.name) for c in kept_keys(block)]
     return (
-        exp.select(*names, *(column(b) for b in by))
-        .from_(subquery(inner, "_rv_q"))
-        .where(column(KEEP))
+        select(*names, *(column(b) for b in by))
+        .from_(subquery(inner, "_rv_q"), copy=False)
+        .where(column(KEEP), copy=False)
     )
 
 
@@ -139,44 +142,49 @@ def _same_key(block: BagReduce, left: str, right: str) -> exp.Expr:
 def _versions(block: BagReduce) -> exp.Select:
     """Keys with the stamps that touched them, and the next stamp of the same key (M1)."""
     keys = [column(k) for k in block.keys]
-    touched = exp.select(*keys, column(STAMP)).distinct().from_(table(CHANGES, "_rv_c"))
+    touched = (
+        select(*keys, column(STAMP)).distinct(copy=False).from_(table(CHANGES, "_rv_c"), copy=False)
+    )
     following = exp.Window(
         this=expression(f"LEAD(`{STAMP}`)"),
         partition_by=[k.copy() for k in keys],
         order=exp.Order(expressions=[exp.Ordered(this=column(STAMP))]),
     )
-    return exp.select(*(k.copy() for k in keys), column(STAMP), named(following, NEXT)).from_(
-        subquery(touched, "_rv_t"))  # fmt: skip
+    return select(*(k.copy() for k in keys), column(STAMP), named(following, NEXT)).from_(
+        subquery(touched, "_rv_t"), copy=False)  # fmt: skip
 
 
 def _bags(block: BagReduce, memory: exp.Query) -> exp.Select:
     """Every version's bag: the source's columns, positive counts, stamp and next stamp (M1)."""
     names = [c.name for c in block.source.columns]
-    old = exp.select(*(column(n, "_rv_o") for n in names), named(bigint(0), STAMP),
-                     column(COUNT, "_rv_o")).from_(subquery(memory, "_rv_o"))  # fmt: skip
+    old = select(*(column(n, "_rv_o") for n in names), named(bigint(0), STAMP),
+                 column(COUNT, "_rv_o")).from_(subquery(memory, "_rv_o"), copy=False)  # fmt: skip
     if block.keys:
-        old = old.join(table(VERSIONS, "_rv_t"), on=_same_key(block, "_rv_o", "_rv_t"), join_type="SEMI")  # fmt: skip
-    newer = exp.select(*(column(n) for n in (*names, STAMP, COUNT))).from_(table(CHANGES, "_rv_c"))
+        old = joined(old, table(VERSIONS, "_rv_t"), "SEMI", _same_key(block, "_rv_o", "_rv_t"))
+    newer = select(*(column(n) for n in (*names, STAMP, COUNT))).from_(
+        table(CHANGES, "_rv_c"), copy=False)  # fmt: skip
     reached = exp.LTE(this=column(STAMP, "_rv_r"), expression=column(STAMP, "_rv_v"))
     groups = [*(column(n, "_rv_r") for n in names), column(STAMP, "_rv_v"), column(NEXT, "_rv_v")]
+    count = cast(exp.Sum(this=column(COUNT, "_rv_r")), "BIGINT")
+    versions = select(*groups, named(count, COUNT)).from_(table(VERSIONS, "_rv_v"), copy=False)
+    rows = subquery(union_all([old, newer]), "_rv_r")
+    same = exp.and_(_same_key(block, "_rv_v", "_rv_r"), reached, copy=False)
     return (
-        exp.select(*groups, named(exp.cast(exp.Sum(this=column(COUNT, "_rv_r")), "BIGINT"), COUNT))
-        .from_(table(VERSIONS, "_rv_v"))
-        .join(subquery(union_all([old, newer]), "_rv_r"),
-              on=exp.and_(_same_key(block, "_rv_v", "_rv_r"), reached))
-        .group_by(*(g.copy() for g in groups))
-        .having(expression(f"SUM(`_rv_r`.`{COUNT}`) > 0"))
-    )  # fmt: skip
+        joined(versions, rows, "", same)
+        .group_by(*(g.copy() for g in groups), copy=False)
+        .having(expression(f"SUM(`_rv_r`.`{COUNT}`) > 0"), copy=False)
+    )
 
 
 def _repeated(block: BagReduce) -> exp.Select:
     """The rows of the bags, each as often as it occurs where that matters."""
     names = [*(c.name for c in block.source.columns), STAMP, NEXT]
-    rows = exp.select(*(column(n) for n in names)).from_(table(BAGS, "_rv_g"))
+    rows = select(*(column(n) for n in names)).from_(table(BAGS, "_rv_g"), copy=False)
     if not block.repeats:
         return rows
-    copies = rows.select(named(expression(f"EXPLODE(SEQUENCE(1, `{COUNT}`))"), "_rv_copy"))
-    return exp.select(*(column(n) for n in names)).from_(subquery(copies, "_rv_x"))
+    copy = named(expression(f"EXPLODE(SEQUENCE(1, `{COUNT}`))"), "_rv_copy")
+    copies = rows.select(copy, copy=False)
+    return select(*(column(n) for n in names)).from_(subquery(copies, "_rv_x"), copy=False)
 
 
 def _made_of_versions(block: BagReduce) -> exp.Query:
@@ -184,47 +192,41 @@ def _made_of_versions(block: BagReduce) -> exp.Query:
     rows = made(block, _repeated(block), (STAMP, NEXT))
     if block.keys or not block.grouped:
         return rows
-    nothing = _repeated(block).where(exp.false())
+    nothing = _repeated(block).where(exp.false(), copy=False)
     empty = made(block, nothing)
-    versions = exp.select(column(STAMP, "_rv_v"), column(NEXT, "_rv_v")).from_(
-        table(VERSIONS, "_rv_v")
-    ).join(
-        table(BAGS, "_rv_a"), join_type="ANTI",
-        on=exp.EQ(this=column(STAMP, "_rv_v"), expression=column(STAMP, "_rv_a")))  # fmt: skip
-    alone = exp.select("*").from_(subquery(empty, "_rv_e")).join(
-        subquery(versions, "_rv_n"), join_type="CROSS")  # fmt: skip
-    return union_all([rows, alone])
+    versions = select(column(STAMP, "_rv_v"), column(NEXT, "_rv_v")).from_(
+        table(VERSIONS, "_rv_v"), copy=False)  # fmt: skip
+    same = exp.EQ(this=column(STAMP, "_rv_v"), expression=column(STAMP, "_rv_a"))
+    versions = joined(versions, table(BAGS, "_rv_a"), "ANTI", same)
+    alone = select(exp.Star()).from_(subquery(empty, "_rv_e"), copy=False)
+    return union_all([rows, joined(alone, subquery(versions, "_rv_n"), "CROSS")])
 
 
 def _added_and_taken(block: BagReduce) -> exp.Select:
     """What was made of a version: added at its stamp, taken back at the next one (M2)."""
-    signs = union_all([exp.select(named(bigint(1), SIGN)), exp.select(named(bigint(-1), SIGN))])
+    signs = union_all([select(named(bigint(1), SIGN)), select(named(bigint(-1), SIGN))])
     added = exp.GT(this=column(SIGN), expression=exp.Literal.number(0))
-    return (
-        exp.select(
-            *(column(c.name) for c in kept_keys(block)),
-            named(exp.Case().when(added, column(STAMP)).else_(column(NEXT)), STAMP),
-            named(column(SIGN), COUNT),
-        )
-        .from_(table(MADE, "_rv_w"))
-        .join(subquery(signs, "_rv_s"), join_type="CROSS")
-        .where(exp.or_(added.copy(), column(NEXT).is_(exp.null()).not_()))
-    )
+    stamp = exp.Case().when(added, column(STAMP), copy=False).else_(column(NEXT), copy=False)
+    query = select(
+        *(column(c.name) for c in kept_keys(block)),
+        named(stamp, STAMP),
+        named(column(SIGN), COUNT),
+    ).from_(table(MADE, "_rv_w"), copy=False)
+    ended = exp.not_(exp.Is(this=column(NEXT), expression=exp.null()), copy=False)
+    return joined(query, subquery(signs, "_rv_s"), "CROSS").where(
+        exp.or_(added.copy(), ended, copy=False), copy=False)  # fmt: skip
 
 
 def _taken_first(block: BagReduce, kept: exp.Query) -> exp.Select:
     """What the touched keys showed at lo, taken back at the first stamp that touched them (M3)."""
     keys = [column(k) for k in block.keys]
-    first = exp.select(*keys, named(exp.Min(this=column(STAMP)), FIRST)).from_(
-        table(VERSIONS, "_rv_v"))  # fmt: skip
+    first = select(*keys, named(exp.Min(this=column(STAMP)), FIRST)).from_(
+        table(VERSIONS, "_rv_v"), copy=False)  # fmt: skip
     any_change = expression(f"COUNT(`{STAMP}`) > 0")  # without keys there is a row over nothing too
-    first = first.group_by(*(k.copy() for k in keys)).having(any_change)
-    return (
-        exp.select(
-            *(column(c.name, "_rv_k") for c in kept_keys(block)),
-            named(column(FIRST, "_rv_f"), STAMP),
-            named(exp.Neg(this=column(COUNT, "_rv_k")), COUNT),
-        )
-        .from_(subquery(kept, "_rv_k"))
-        .join(subquery(first, "_rv_f"), on=_same_key(block, "_rv_k", "_rv_f"))
-    )
+    first = first.group_by(*(k.copy() for k in keys), copy=False).having(any_change, copy=False)
+    query = select(
+        *(column(c.name, "_rv_k") for c in kept_keys(block)),
+        named(column(FIRST, "_rv_f"), STAMP),
+        named(exp.Neg(this=column(COUNT, "_rv_k")), COUNT),
+    ).from_(subquery(kept, "_rv_k"), copy=False)
+    return joined(query, subquery(first, "_rv_f"), "", _same_key(block, "_rv_k", "_rv_f"))

@@ -21,11 +21,14 @@ from sqlglot import exp
 from rollview.calculus.queries import (
     LeafName,
     bigint,
+    cast,
     column,
     equalities,
     every,
     expression,
+    joined,
     named,
+    select,
     state_query,
     subquery,
     table,
@@ -81,7 +84,7 @@ def stepped_levels(
     loops = [(j, t) for j, t in terms if reads_itself(name, j, t)]
     names = tuple(c.name for c in block.columns)
     own = table(leaf_name(AsOf(0, lo), name, names), "_rv_own")
-    memory = exp.select(*(column(n) for n in (*names, COUNT))).from_(own)
+    memory = select(*(column(n) for n in (*names, COUNT))).from_(own, copy=False)
     return _levels(
         block, name, union_all(seeds), _looped(name, loops, leaf_name), memory, recursion
     )
@@ -213,21 +216,22 @@ def _netted(block: Fixpoint, changes: exp.Query) -> exp.Query:
 
 def _summed(keys: Sequence[str], rows: exp.Query) -> exp.Select:
     return (
-        exp.select(*(column(k) for k in keys), named(_sum(COUNT), COUNT))
-        .from_(subquery(rows, "_rv_n"))
-        .group_by(*(column(k) for k in keys))
-        .having(expression(f"SUM(`{COUNT}`) <> 0"))
+        select(*(column(k) for k in keys), named(_sum(COUNT), COUNT))
+        .from_(subquery(rows, "_rv_n"), copy=False)
+        .group_by(*(column(k) for k in keys), copy=False)
+        .having(expression(f"SUM(`{COUNT}`) <> 0"), copy=False)
     )
 
 
 def _sum(name: str) -> exp.Expr:
-    return exp.cast(exp.Sum(this=column(name)), "BIGINT")
+    return cast(exp.Sum(this=column(name)), "BIGINT")
 
 
 def _rows(block: Fixpoint, name: str, level: int) -> exp.Select:
     """The arrivals of one level."""
     names = (column(n) for n in (*_names(block), LEVEL, STAMP, COUNT))
-    return exp.select(*names).from_(table(name, "_rv_s")).where(_at_level("=", level))
+    return select(*names).from_(table(name, "_rv_s"), copy=False).where(
+        _at_level("=", level), copy=False)  # fmt: skip
 
 
 def _at_level(sign: str, level: int) -> exp.Expr:
@@ -236,12 +240,13 @@ def _at_level(sign: str, level: int) -> exp.Expr:
 
 def _levels_of(name: str, above: int = -1) -> exp.Select:
     """The levels above one."""
-    return exp.select(column(LEVEL)).from_(table(name, "_rv_l")).where(_at_level(">", above))
+    return select(column(LEVEL)).from_(table(name, "_rv_l"), copy=False).where(
+        _at_level(">", above), copy=False)  # fmt: skip
 
 
 def _least(levels: Sequence[exp.Query]) -> exp.Query:
-    return exp.select(named(exp.Min(this=column(LEVEL)), LEVEL)).from_(
-        subquery(union_all(levels), "_rv_all"))  # fmt: skip
+    return select(named(exp.Min(this=column(LEVEL)), LEVEL)).from_(
+        subquery(union_all(levels), "_rv_all"), copy=False)  # fmt: skip
 
 
 def _same(block: Fixpoint, left: str, right: str) -> exp.Expr:
@@ -253,14 +258,14 @@ def _same(block: Fixpoint, left: str, right: str) -> exp.Expr:
 def _only(block: Fixpoint, rows: exp.Query, kind: str, others: Sequence[exp.Query]) -> exp.Select:
     """The rows that are (SEMI) or are not (ANTI) among the others."""
     among = subquery(union_all(others), "_rv_o")
-    return exp.select("_rv_f.*").from_(subquery(rows, "_rv_f")).join(
-        among, on=_same(block, "_rv_f", "_rv_o"), join_type=kind)  # fmt: skip
+    all_of = select(expression("_rv_f.*")).from_(subquery(rows, "_rv_f"), copy=False)
+    return joined(all_of, among, kind, _same(block, "_rv_f", "_rv_o"))
 
 
 def _touched(block: Fixpoint, name: str, level: int | None = None) -> exp.Select:
     """The rows that a kept result is about."""
-    rows = exp.select(*(column(n) for n in _names(block))).from_(table(name, "_rv_t"))
-    return rows if level is None else rows.where(_at_level("=", level))
+    rows = select(*(column(n) for n in _names(block))).from_(table(name, "_rv_t"), copy=False)
+    return rows if level is None else rows.where(_at_level("=", level), copy=False)
 
 
 def _remembered(block: Fixpoint, memory: exp.Query, here: str, arrived: Sequence[str]) -> exp.Query:
@@ -268,7 +273,8 @@ def _remembered(block: Fixpoint, memory: exp.Query, here: str, arrived: Sequence
     fresh: exp.Query = _touched(block, here)
     if arrived:
         fresh = _only(block, fresh, "ANTI", [_touched(block, name) for name in arrived])
-    rows = exp.select("*").from_(subquery(memory, "_rv_m")).where(exp.not_(column(SHOWN)))
+    rows = select(exp.Star()).from_(subquery(memory.copy(), "_rv_m"), copy=False).where(
+        exp.not_(column(SHOWN), copy=False), copy=False)  # fmt: skip
     return _summed([*_names(block), LEVEL], _only(block, rows, "SEMI", [fresh]))
 
 
@@ -277,31 +283,31 @@ def _first(
 ) -> exp.Query:
     """What changes at which stamp in the rows that arrive at this level and at none before (F2)."""
     names = _names(block)
-    moves = exp.select(
+    moves = select(
         *(column(n) for n in (*names, STAMP)), named(_sum(HERE), HERE), named(_sum(EARLIER), EARLIER)
-    ).from_(subquery(_moves(block, level, here, arrived, known), "_rv_m")).group_by(
-        *(column(n) for n in (*names, STAMP)))  # fmt: skip
+    ).from_(subquery(_moves(block, level, here, arrived, known), "_rv_m"), copy=False).group_by(
+        *(column(n) for n in (*names, STAMP)), copy=False)  # fmt: skip
     over = f"OVER (PARTITION BY {', '.join(map(quoted, names))} ORDER BY `{STAMP}`"
     running = f"{over} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
     is_shown = expression(
         f"CASE WHEN SUM(`{HERE}`) {running} > 0 AND SUM(`{EARLIER}`) {running} = 0 "
         "THEN CAST(1 AS BIGINT) ELSE CAST(0 AS BIGINT) END"
     )
-    after = exp.select(*(column(n) for n in (*names, STAMP)), named(is_shown, IS)).from_(
-        subquery(moves, "_rv_r"))  # fmt: skip
+    after = select(*(column(n) for n in (*names, STAMP)), named(is_shown, IS)).from_(
+        subquery(moves, "_rv_r"), copy=False)  # fmt: skip
     was = expression(f"COALESCE(LAG(`{IS}`) {over}), CAST(0 AS BIGINT))")
-    both = exp.select(*(column(n) for n in (*names, STAMP, IS)), named(was, WAS)).from_(
-        subquery(after, "_rv_a"))  # fmt: skip
+    both = select(*(column(n) for n in (*names, STAMP, IS)), named(was, WAS)).from_(
+        subquery(after, "_rv_a"), copy=False)  # fmt: skip
     return (
-        exp.select(
+        select(
             *(column(n) for n in names),
-            named(exp.cast(exp.Literal.number(level), "INT"), LEVEL),
+            named(cast(exp.Literal.number(level), "INT"), LEVEL),
             named(exp.true(), SHOWN),
             column(STAMP),
             named(expression(f"`{IS}` - `{WAS}`"), COUNT),
         )
-        .from_(subquery(both, "_rv_b"))
-        .where(expression(f"`{IS}` <> `{WAS}` AND `{STAMP}` > {BEFORE}"))
+        .from_(subquery(both, "_rv_b"), copy=False)
+        .where(expression(f"`{IS}` <> `{WAS}` AND `{STAMP}` > {BEFORE}"), copy=False)
     )
 
 
@@ -313,15 +319,18 @@ def _moves(
     def moves(name: str, stamp: exp.Expr, is_here: bool) -> exp.Select:
         zero = bigint(0)
         counts = (column(COUNT), zero) if is_here else (zero, column(COUNT))
-        return exp.select(
+        return select(
             *(column(n) for n in _names(block)), named(stamp, STAMP),
             named(counts[0], HERE), named(counts[1], EARLIER),
-        ).from_(table(name, "_rv_k"))  # fmt: skip
+        ).from_(table(name, "_rv_k"), copy=False)  # fmt: skip
+
+    def of_level(rows: exp.Select, sign: str) -> exp.Select:
+        return rows.where(_at_level(sign, level), copy=False)
 
     now = [moves(here, column(STAMP), True)]
-    now += [moves(n, bigint(BEFORE), True).where(_at_level("=", level)) for n in known]
+    now += [of_level(moves(n, bigint(BEFORE), True), "=") for n in known]
     earlier = [moves(n, column(STAMP), False) for n in arrived]
-    earlier += [moves(n, bigint(BEFORE), False).where(_at_level("<", level)) for n in known]
+    earlier += [of_level(moves(n, bigint(BEFORE), False), "<") for n in known]
     if not earlier:
         return union_all(now)
     looked = [_touched(block, here), *(_touched(block, n, level) for n in known)]
@@ -334,7 +343,8 @@ def _kept(block: Fixpoint, seeded: str, arrived: Sequence[str], shown: Sequence[
     def changes(name: str, is_shown: bool) -> exp.Select:
         names = [column(n) for n in (*_names(block), LEVEL)]
         flag = [named(exp.true() if is_shown else exp.false(), SHOWN)] if block.distinct else []
-        return exp.select(*names, *flag, column(STAMP), column(COUNT)).from_(table(name, "_rv_k"))
+        return select(*names, *flag, column(STAMP), column(COUNT)).from_(
+            table(name, "_rv_k"), copy=False)  # fmt: skip
 
     def all_changes() -> Iterator[exp.Select]:
         yield from (changes(name, False) for name in arrived or [seeded])

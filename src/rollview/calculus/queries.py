@@ -10,7 +10,7 @@ Knows blocks, terms and sqlglot; neither engines nor storage. Words: docs/glossa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 
 from sqlglot import exp, parse_one
 
@@ -25,7 +25,7 @@ LeafName = Callable[[Factor, str, tuple[str, ...]], str]
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> exp.Expr:
-    return parse_one(text, dialect="spark")
+    return _placeless(parse_one(text, dialect="spark"))
 
 
 def expression(text: str) -> exp.Expr:
@@ -33,7 +33,16 @@ def expression(text: str) -> exp.Expr:
     return _parsed(text).copy()
 
 
-_block_parsed = lru_cache(maxsize=4096)(syntax.expression)
+@lru_cache(maxsize=4096)
+def _block_parsed(text: str) -> exp.Expr:
+    return _placeless(syntax.expression(text))
+
+
+def _placeless(tree: exp.Expr) -> exp.Expr:
+    """The tree without the places of its nodes in a text, which every copy would copy too."""
+    for node in tree.walk():
+        node.meta.clear()
+    return tree
 
 
 def block_expression(text: str) -> exp.Expr:
@@ -48,7 +57,22 @@ def column(name: str, table: str | None = None) -> exp.Column:
 
 def named(tree: exp.Expr, name: str) -> exp.Expr:
     """`tree AS name`."""
-    return exp.alias_(tree, name, quoted=True)
+    return exp.alias_(tree, name, quoted=True, copy=False)
+
+
+def select(*columns: exp.Expr) -> exp.Select:
+    """A SELECT of these very nodes, as everything here: a node is given to one tree, and copied for another."""
+    return exp.select(*columns, copy=False)
+
+
+@cache
+def _data_type(spark_type: str) -> exp.DataType:
+    return exp.DataType.build(spark_type)
+
+
+def cast(tree: exp.Expr, spark_type: str) -> exp.Cast:
+    """`CAST(tree AS spark_type)`."""
+    return exp.Cast(this=tree, to=_data_type(spark_type).copy())
 
 
 def table(name: str, alias: str) -> exp.Table:
@@ -66,7 +90,7 @@ def subquery(tree: exp.Query, alias: str) -> exp.Subquery:
 
 def bigint(value: int) -> exp.Expr:
     """A BIGINT literal."""
-    return exp.cast(exp.Literal.number(value) if value >= 0 else expression(str(value)), "BIGINT")
+    return cast(exp.Literal.number(value) if value >= 0 else expression(str(value)), "BIGINT")
 
 
 def every(conditions: Iterable[exp.Expr]) -> exp.Expr:
@@ -106,7 +130,7 @@ def in_parts(tree: exp.Query, name: str, parts: Sequence[str]) -> exp.Query:
 def within(stamp: exp.Expr, lo: Csn, hi: Csn) -> exp.Expr:
     """The stamp lies in (lo, hi]."""
     return exp.and_(exp.GT(this=stamp.copy(), expression=bigint(lo)),
-                    exp.LTE(this=stamp.copy(), expression=bigint(hi)))  # fmt: skip
+                    exp.LTE(this=stamp.copy(), expression=bigint(hi)), copy=False)  # fmt: skip
 
 
 def term_query(join: Join, term: Term, leaf_name: LeafName) -> exp.Select:
@@ -127,7 +151,7 @@ def _product(join: Join, term: Term, leaf_name: LeafName, stamp: exp.Expr) -> ex
     product = reduce(lambda a, b: exp.Mul(this=a, expression=b), counts)
     if join.sign < 0:
         product = exp.Neg(this=exp.Paren(this=product))
-    query = exp.select(
+    query = select(
         *(named(block_expression(c.expr), c.name) for c in join.columns),
         named(stamp, STAMP),
         named(product, COUNT),
@@ -135,12 +159,26 @@ def _product(join: Join, term: Term, leaf_name: LeafName, stamp: exp.Expr) -> ex
     for position, factor in enumerate(_in_order(join, term)):
         i = join.inputs[factor.input]
         leaf = table(leaf_name(factor, i.relation, i.columns), i.alias)
-        query = query.join(leaf, join_type="CROSS") if position else query.from_(leaf)
+        query = joined(query, leaf, "CROSS") if position else query.from_(leaf, copy=False)
     if not term:
-        query = query.from_(subquery(exp.select(named(bigint(1), "_rv_one")), "_rv_nothing"))
+        nothing = subquery(select(named(bigint(1), "_rv_one")), "_rv_nothing")
+        query = query.from_(nothing, copy=False)
     for generator in join.generators:
         query.append("laterals", _lateral(generator))
-    return query.where(block_expression(join.condition)) if join.condition else query
+    return kept_where(query, join.condition)
+
+
+def joined(query: exp.Select, other: exp.Expr, kind: str, on: exp.Expr | None = None) -> exp.Select:
+    """The query with another item joined: `kind` is CROSS, SEMI, ANTI or nothing."""
+    join = exp.Join(this=other, kind=kind)
+    join.set("on", on)
+    query.append("joins", join)
+    return query
+
+
+def kept_where(query: exp.Select, condition: str | None) -> exp.Select:
+    """The query, filtered by a condition of a block if there is one."""
+    return query.where(block_expression(condition), copy=False) if condition else query
 
 
 def _lateral(generator: Generator) -> exp.Lateral:
@@ -202,24 +240,24 @@ def summarised(block: Block, changes: exp.Query) -> exp.Query:
         return changes if plain else _cancelled(block.columns, changes)
     keys = [column(k) for k in block.keys]
     return (
-        exp.select(
-            *keys, column(STAMP), *(named(exp.cast(exp.Sum(this=block_expression(s.expr)), s.type), s.name)
+        select(
+            *keys, column(STAMP), *(named(cast(exp.Sum(this=block_expression(s.expr)), s.type), s.name)
                                     for s in block.sums),
             named(exp.Sum(this=column(COUNT)), COUNT),
         )
-        .from_(subquery(changes, "_rv_source"))
-        .group_by(*(k.copy() for k in keys), column(STAMP))
+        .from_(subquery(changes, "_rv_source"), copy=False)
+        .group_by(*(k.copy() for k in keys), column(STAMP), copy=False)
     )  # fmt: skip
 
 
 def _cancelled(columns: Sequence[Column], changes: exp.Query) -> exp.Query:
     names = [column(c.name) for c in columns]
-    count = exp.cast(exp.Sum(this=column(COUNT)), "BIGINT")
+    count = cast(exp.Sum(this=column(COUNT)), "BIGINT")
     return (
-        exp.select(*names, column(STAMP), named(count, COUNT))
-        .from_(subquery(changes, "_rv_source"))
-        .group_by(*(n.copy() for n in names), column(STAMP))
-        .having(expression(f"SUM(`{COUNT}`) <> 0"))
+        select(*names, column(STAMP), named(count, COUNT))
+        .from_(subquery(changes, "_rv_source"), copy=False)
+        .group_by(*(n.copy() for n in names), column(STAMP), copy=False)
+        .having(expression(f"SUM(`{COUNT}`) <> 0"), copy=False)
     )
 
 

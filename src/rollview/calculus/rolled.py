@@ -20,12 +20,16 @@ from sqlglot import exp
 from rollview.calculus.queries import (
     bigint,
     block_expression,
+    cast,
     column,
     every,
     expression,
+    joined,
     kept_keys,
     kept_sums,
+    kept_where,
     named,
+    select,
     subquery,
     table,
     union_all,
@@ -81,9 +85,10 @@ def moved(block: Block, span: Window) -> exp.Select:
     for buckets, lo, hi, direction in span.parts:
         inside = within(column(STAMP), lo, hi)
         if buckets is not None:
-            inside = exp.and_(inside, column(BUCKET).isin(*buckets))
+            inside = exp.and_(inside, column(BUCKET).isin(*buckets), copy=False)
         conditions.append(inside)
-        sign = sign.when(inside, exp.Literal.number(1) if direction > 0 else expression("-1"))
+        one = exp.Literal.number(1) if direction > 0 else expression("-1")
+        sign.when(inside.copy(), one, copy=False)
     only = span.parts[0][3] if len(span.parts) == 1 else None
 
     def signed(name: str) -> exp.Expr:
@@ -91,29 +96,29 @@ def moved(block: Block, span: Window) -> exp.Select:
             return column(name)
         if only == -1:
             return named(exp.Neg(this=column(name)), name)
-        negated = exp.Case().when(exp.LT(this=sign.copy(), expression=exp.Literal.number(0)),
-                                  exp.Neg(this=column(name))).else_(column(name))  # fmt: skip
-        return named(negated, name)
+        backward = exp.LT(this=sign.copy(), expression=exp.Literal.number(0))
+        negated = exp.Case().when(backward, exp.Neg(this=column(name)), copy=False)
+        return named(negated.else_(column(name), copy=False), name)
 
     return (
-        exp.select(*(column(k.name) for k in kept_keys(block)),
-                   *(signed(s.name) for s in kept_sums(block)), signed(COUNT))
-        .from_(table(LOG, "_rv_l"))
-        .where(exp.or_(*conditions))
+        select(*(column(k.name) for k in kept_keys(block)),
+               *(signed(s.name) for s in kept_sums(block)), signed(COUNT))
+        .from_(table(LOG, "_rv_l"), copy=False)
+        .where(exp.or_(*conditions, copy=False), copy=False)
     )  # fmt: skip
 
 
 def netted(block: Block, rows: exp.Query, keep: exp.Expr | None) -> exp.Select:
     """Rows grouped by key, sums and count added up; `keep` filters the groups."""
     keys = [column(k.name) for k in kept_keys(block)]
-    query = exp.select(
+    query = select(
         *keys,
-        *(named(exp.cast(exp.Sum(this=column(s.name)), s.type), s.name) for s in kept_sums(block)),
-        named(exp.cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT),
-    ).from_(subquery(rows, "_rv_n"))
+        *(named(cast(exp.Sum(this=column(s.name)), s.type), s.name) for s in kept_sums(block)),
+        named(cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT),
+    ).from_(subquery(rows, "_rv_n"), copy=False)
     if keys:
-        query = query.group_by(*(k.copy() for k in keys))
-    return query.having(keep) if keep is not None else query
+        query = query.group_by(*(k.copy() for k in keys), copy=False)
+    return query.having(keep, copy=False) if keep is not None else query
 
 
 Same = Callable[[Sequence[Column], str, str], exp.Expr]
@@ -138,9 +143,9 @@ def _among(
     rows: exp.Query, block: Block, others: exp.Query, kind: str, same: Same | None = None
 ) -> exp.Select:
     """The rows whose key is (SEMI) or is not (ANTI) like one of `others`."""
-    return exp.select("_rv_f.*").from_(subquery(rows, "_rv_f")).join(
-        subquery(others, "_rv_o"),
-        on=(same or _alike)(kept_keys(block), "_rv_f", "_rv_o"), join_type=kind)  # fmt: skip
+    all_of = select(expression("_rv_f.*")).from_(subquery(rows, "_rv_f"), copy=False)
+    alike = (same or _alike)(kept_keys(block), "_rv_f", "_rv_o")
+    return joined(all_of, subquery(others, "_rv_o"), kind, alike)
 
 
 def _counted(sign: str) -> exp.Expr:
@@ -151,7 +156,7 @@ def _folded(block: Block) -> exp.Select:
     """The folded rows as keys, sums, count."""
     stored = [column(c.name) for c in (*kept_keys(block), *kept_sums(block))]
     count = column(COUNT) if isinstance(block, Reduce) else named(bigint(1), COUNT)
-    return exp.select(*stored, count).from_(table(FOLDED, "_rv_g"))
+    return select(*stored, count).from_(table(FOLDED, "_rv_g"), copy=False)
 
 
 def signed_state(block: Block, span: Window) -> exp.Query:
@@ -189,15 +194,15 @@ def shown(block: Block, rows: exp.Query) -> exp.Select:
     Those of a BagReduce come with its hidden keys.
     """
     if not isinstance(block, Reduce):
-        return exp.select(*(column(c.name) for c in kept_keys(block)), column(COUNT)).from_(
-            subquery(rows, "_rv_s"))  # fmt: skip
+        return select(*(column(c.name) for c in kept_keys(block)), column(COUNT)).from_(
+            subquery(rows, "_rv_s"), copy=False)  # fmt: skip
     if not block.keys:
         rows = _at_least_one(block, rows)
-    query = exp.select(
+    query = select(
         *(named(block_expression(c.expr), c.name) for c in block.columns),
         named(_copies(block), COUNT),
-    ).from_(subquery(rows, "_rv_s"))
-    return query.where(block_expression(block.having)) if block.having else query
+    ).from_(subquery(rows, "_rv_s"), copy=False)
+    return kept_where(query, block.having)
 
 
 def _copies(block: Reduce) -> exp.Expr:
@@ -209,10 +214,10 @@ def _at_least_one(block: Block, rows: exp.Query) -> exp.Select:
     """The one row of a Reduce without keys, also over nothing."""
     zero = exp.Literal.number(0)
     sums = [*((s.name, s.type) for s in kept_sums(block)), (COUNT, "BIGINT")]
-    return exp.select(
-        *(named(exp.cast(exp.Coalesce(this=exp.Sum(this=column(name)), expressions=[zero.copy()]),
-                         kind), name) for name, kind in sums)
-    ).from_(subquery(rows, "_rv_one"))  # fmt: skip
+    return select(
+        *(named(cast(exp.Coalesce(this=exp.Sum(this=column(name)), expressions=[zero.copy()]),
+                     kind), name) for name, kind in sums)
+    ).from_(subquery(rows, "_rv_one"), copy=False)  # fmt: skip
 
 
 def visible(block: Block, span: Window, any_taken: bool, telling: Sequence[str] = ()) -> exp.Query:
@@ -224,20 +229,21 @@ def visible(block: Block, span: Window, any_taken: bool, telling: Sequence[str] 
         rows = shown(block, state(block, span, any_taken))
         if block.copies:
             return repeated(block, rows)
-        return exp.select(*(column(c.name) for c in block.columns)).from_(subquery(rows, "_rv_v"))
-    names = [column(c.name) for c in kept_keys(block)]
-    plain = exp.select(*(n.copy() for n in names))
+        return select(*(column(c.name) for c in block.columns)).from_(
+            subquery(rows, "_rv_v"), copy=False)  # fmt: skip
+    names = (column(c.name) for c in kept_keys(block))
+    plain = select(*names).from_(table(FOLDED, "_rv_g"), copy=False)
     if span.empty:
-        return plain.from_(table(FOLDED, "_rv_g"))
+        return plain
     if not any_taken and not span.backward:
-        return union_all([plain.from_(table(FOLDED, "_rv_g")), repeated(block, moved(block, span))])
+        return union_all([plain, repeated(block, moved(block, span))])
     if telling:
         taken, added = (netted(block, moved(block, span), _counted(sign)) for sign in "<>")
         known = [c for c in kept_keys(block) if c.name in telling]
-        passed = _among(plain.from_(table(FOLDED, "_rv_g")), block, taken, "ANTI",
+        passed = _among(plain, block, taken, "ANTI",
                         lambda _, left, right: _alike(known, left, right))  # fmt: skip
         return union_all([passed, repeated(block, added)])
-    passed = _among(plain.from_(table(FOLDED, "_rv_g")), block, moved(block, span), "ANTI")
+    passed = _among(plain, block, moved(block, span), "ANTI")
     return union_all([passed, repeated(block, _touched(block, span))])
 
 
@@ -246,10 +252,10 @@ def repeated(block: Block, rows: exp.Query) -> exp.Select:
     names = [
         column(c.name) for c in (block.columns if isinstance(block, Reduce) else kept_keys(block))
     ]
-    inner = exp.select(
-        *names, named(expression(f"EXPLODE(SEQUENCE(1, `{COUNT}`))"), "_rv_copy")
-    ).from_(subquery(rows, "_rv_r"))
-    return exp.select(*(n.copy() for n in names)).from_(subquery(inner, "_rv_x"))
+    inner = select(*names, named(expression(f"EXPLODE(SEQUENCE(1, `{COUNT}`))"), "_rv_copy")).from_(
+        subquery(rows, "_rv_r"), copy=False
+    )
+    return select(*(n.copy() for n in names)).from_(subquery(inner, "_rv_x"), copy=False)
 
 
 def signed(block: Block) -> bool:
@@ -272,18 +278,18 @@ def whole(block: Block, rows: exp.Query) -> exp.Query:
 
 def row_changes(block: Block, lo: Csn, hi: Csn, before: Window, any_taken: bool) -> exp.Query:
     """The visible changes in (lo, hi]: visible columns, count, stamp (S3). `before` leads to `lo`."""
-    inside = exp.select(
+    inside = select(
         *(column(c.name) for c in (*kept_keys(block), *kept_sums(block))), column(COUNT), column(STAMP)
-    ).from_(table(LOG, "_rv_l")).where(within(column(STAMP), lo, hi))  # fmt: skip
+    ).from_(table(LOG, "_rv_l"), copy=False).where(within(column(STAMP), lo, hi), copy=False)  # fmt: skip
     if not isinstance(block, Reduce):
         return inside
     running = subquery(_running(block, inside, lo, before, any_taken), "_rv_w")
-    sides = [_side(block, running.copy(), lo, side) for side in ("_rv_before", "_rv_after")]
+    sides = [_side(block, running.copy(), lo, "_rv_before"), _side(block, running, lo, "_rv_after")]
     names = [column(c.name) for c in block.columns]
-    return exp.select(
-        *names, named(exp.cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT), column(STAMP)
-    ).from_(subquery(union_all(sides), "_rv_c")).group_by(
-        *(n.copy() for n in names), column(STAMP)).having(_counted("<>"))  # fmt: skip
+    return select(
+        *names, named(cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT), column(STAMP)
+    ).from_(subquery(union_all(sides), "_rv_c"), copy=False).group_by(
+        *(n.copy() for n in names), column(STAMP), copy=False).having(_counted("<>"), copy=False)  # fmt: skip
 
 
 def _running(
@@ -292,15 +298,16 @@ def _running(
     """Per key and stamp: every sum just before and just after the stamp."""
     keys = [column(k) for k in block.keys]
     sums = [*(s.name for s in block.sums), COUNT]
-    moves = exp.select(
+    moves = select(
         *keys, *(named(exp.Sum(this=column(s)), s) for s in sums), column(STAMP)
-    ).from_(subquery(inside, "_rv_i")).group_by(*(k.copy() for k in keys), column(STAMP))  # fmt: skip
+    ).from_(subquery(inside, "_rv_i"), copy=False).group_by(
+        *(k.copy() for k in keys), column(STAMP), copy=False)  # fmt: skip
     old = state(block, before, any_taken)
     old = (
         _among(old, block, inside.copy(), "SEMI", _same_key) if keys else _at_least_one(block, old)
     )
-    start = exp.select(*(k.copy() for k in keys), *(column(s) for s in sums),
-                       named(bigint(lo), STAMP)).from_(subquery(old, "_rv_b"))  # fmt: skip
+    start = select(*(k.copy() for k in keys), *(column(s) for s in sums),
+                   named(bigint(lo), STAMP)).from_(subquery(old, "_rv_b"), copy=False)  # fmt: skip
     by = f"PARTITION BY {', '.join(map(quoted, block.keys))} " if keys else ""
     over = f"OVER ({by}ORDER BY `{STAMP}` ROWS BETWEEN UNBOUNDED PRECEDING AND"
     types = {**{s.name: s.type for s in block.sums}, COUNT: "BIGINT"}
@@ -312,8 +319,8 @@ def _running(
         for side, end in (("_rv_before", "1 PRECEDING"), ("_rv_after", "CURRENT ROW"))
         for s in sums
     ]
-    return exp.select(*(k.copy() for k in keys), column(STAMP), *sides).from_(
-        subquery(union_all([start, moves]), "_rv_p"))  # fmt: skip
+    return select(*(k.copy() for k in keys), column(STAMP), *sides).from_(
+        subquery(union_all([start, moves]), "_rv_p"), copy=False)  # fmt: skip
 
 
 def _side(block: Reduce, running: exp.Subquery, lo: Csn, side: str) -> exp.Select:
@@ -322,11 +329,11 @@ def _side(block: Reduce, running: exp.Subquery, lo: Csn, side: str) -> exp.Selec
     present = [exp.GT(this=column(STAMP), expression=bigint(lo))]
     if block.keys:
         present.append(exp.GT(this=column(f"{side}_{COUNT}"), expression=exp.Literal.number(0)))
-    rows = exp.select(
+    rows = select(
         *(column(k) for k in block.keys), column(STAMP), *(named(column(f"{side}_{s}"), s) for s in sums)
-    ).from_(running).where(every(present))  # fmt: skip
+    ).from_(running, copy=False).where(every(present), copy=False)  # fmt: skip
     count = _copies(block) if side == "_rv_after" else exp.Neg(this=_copies(block))
-    query = exp.select(
+    query = select(
         *(named(block_expression(c.expr), c.name) for c in block.columns), named(count, COUNT), column(STAMP)
-    ).from_(subquery(rows, "_rv_s"))  # fmt: skip
-    return query.where(block_expression(block.having)) if block.having else query
+    ).from_(subquery(rows, "_rv_s"), copy=False)  # fmt: skip
+    return kept_where(query, block.having)

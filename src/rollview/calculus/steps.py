@@ -18,6 +18,7 @@ from rollview.calculus.queries import (
     column,
     kept_keys,
     named,
+    select,
     state_query,
     subquery,
     summarised,
@@ -65,7 +66,7 @@ def stepped(
     memory = memory if moved is None else enough(block, memory, moved)
     names = tuple(c.name for c in kept_keys(block))
     own = table(leaf_name(AsOf(0, lo), name, names), "_rv_own")
-    kept = exp.select(*(column(n) for n in names), column(COUNT)).from_(own)
+    kept = select(*(column(n) for n in names), column(COUNT)).from_(own, copy=False)
     return bag_changes(block, changes, memory, kept)
 
 
@@ -76,10 +77,10 @@ def _rounded(block: BagReduce, changes: exp.Query, cells: Sequence[Csn]) -> exp.
     stamp = exp.Case()
     for end in cells:
         reached = exp.LTE(this=column(STAMP), expression=bigint(end))
-        stamp = stamp.when(reached, bigint(end))
+        stamp.when(reached, bigint(end), copy=False)
     names = (column(c.name) for c in block.source.columns)
-    return exp.select(*names, named(stamp, STAMP), column(COUNT)).from_(
-        subquery(changes, "_rv_fine"))  # fmt: skip
+    return select(*names, named(stamp, STAMP), column(COUNT)).from_(
+        subquery(changes, "_rv_fine"), copy=False)  # fmt: skip
 
 
 def together(block: Block, frontier: Sequence[Csn], targets: Sequence[Csn]) -> list[Csn]:
