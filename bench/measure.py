@@ -2,9 +2,9 @@
 
 M1  Variants alternate: each round runs every variant once, in an order that rotates, so that a JVM that gets warmer
     or a machine that gets busier touches all of them alike.
-M2  Seconds are wall-clock time; a run also says how many Spark jobs it started, how many rows their tasks read from
-    files and wrote to them, and what share of the cores other processes used meanwhile. Nothing is thrown away: the
-    median, the extremes and the busiest run are all reported.
+M2  Seconds are wall-clock time; a run also says how many Spark jobs it started, how many rows their tasks and the
+    driver read from files and wrote to them, and what share of the cores other processes used meanwhile. Nothing is
+    thrown away: the median, the extremes and the busiest run are all reported.
 M3  Before a run the garbage of the runs before it is collected, and the machine is given some time to become quiet.
 """
 
@@ -15,13 +15,14 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from bench import arrow_rows
 from rollview.spark.session import make_session
 
 Work = Callable[[], Any]
@@ -76,6 +77,7 @@ class Runner:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self._scheduler = spark._jsc.sc().dagScheduler()
+        self._arrow = arrow_rows.count()
         self.patience = PATIENCE_SECONDS
 
     def jobs(self) -> int:
@@ -87,12 +89,15 @@ class Runner:
         """Measures what happens inside (M2)."""
         run, jobs, cpu = Run(), self.jobs(), cpu_seconds()
         stage = int(self._scheduler.nextStageId())
+        near = replace(self._arrow)
         started = time.perf_counter()
         yield run
         run.seconds = time.perf_counter() - started
         busy, own = (now - then for now, then in zip(cpu_seconds(), cpu, strict=True))
         run.jobs = self.jobs() - jobs
         run.rows_read, run.rows_written = self._moved(stage)
+        run.rows_read += self._arrow.read - near.read
+        run.rows_written += self._arrow.written - near.written
         run.other_cpu = max(0.0, busy - own) / (run.seconds * (os.cpu_count() or 1))
 
     def _moved(self, first: int) -> tuple[int, int]:

@@ -63,8 +63,8 @@ are those of the view's whole warehouse: at the start, at the end, and once the 
 SHAPES = """## Other shapes
 
 Each over a table of {rows} rows with 1,000 changes: the sales of the star, or for the closure half a million ways of
-two links. Rows are those that Spark's tasks read from files and wrote to them, for each row that changed, by a refresh
-and by a full recompute.
+two links. Rows are those that Spark's tasks and the driver read from files and wrote to them, for each row that
+changed, by a refresh and by a full recompute.
 """
 START = """## Session start
 
