@@ -23,7 +23,7 @@ from pathlib import Path
 from pyarrow import RecordBatch
 
 from rollview.changes import Csn
-from rollview.errors import SourceError, WarehouseError
+from rollview.errors import SourceError
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import (
     BaseRelation,
@@ -35,8 +35,10 @@ from rollview.ledger.store import (
 )
 from rollview.sources.delta_lake.capture import Captured, CaptureResult, new_commits
 from rollview.sources.postgresql import copy, record, slot
-from rollview.sources.postgresql.capture import Batch, Transaction, confirm, marked, read_batch
+from rollview.sources.postgresql.capture import Batch, Transaction, read_batch
 from rollview.sources.postgresql.connect import Connection, connected
+from rollview.sources.postgresql.history import confirm, marked
+from rollview.sources.postgresql.spool import unwritable
 from rollview.sources.postgresql.table import Table, table_of
 
 MERGE_LIMIT = timedelta(seconds=5)
@@ -151,9 +153,12 @@ class _Streams:
         return self.connections[source.name]
 
     def confirm(self) -> None:
-        """Tell the servers how far they may forget; one that does not answer is told by the next round."""
-        for name, connection in self.connections.items():
-            stream = self.ledger.stream(name)
+        """Tell the servers how far they may forget; one that does not answer is told by the next round.
+
+        Only servers that are known to be the registered ones: the slot of a restored one says that it is.
+        """
+        for name in self.marks:
+            stream, connection = self.ledger.stream(name), self.connections[name]
             if stream is not None and not connection.closed:
                 failpoint(Failpoint.STREAM_BEFORE_CONFIRM)
                 try:
@@ -223,10 +228,7 @@ def _written(
             written += record.write_steps(ledger, warehouse, batch, stamps[batch.stream.source])
     except OSError as error:
         record.forget_steps(ledger, written)
-        raise WarehouseError(
-            "what was captured cannot be written", str(error),
-            "free some space in the warehouse folder; nothing is lost, the server keeps its changes",
-        ) from error  # fmt: skip
+        raise unwritable(error) from error
     return written
 
 

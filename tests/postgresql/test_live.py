@@ -355,6 +355,29 @@ def test_a_table_that_was_rewritten_is_not_read(shop, wh):
         pass
 
 
+@pytest.mark.parametrize("before", ["verified", "_tail"])
+def test_e3_somebody_captures_while_a_reader_begins(shop, wh, monkeypatch, before):
+    """Readers need no lock: the server may forget what the reader still meant to read from the slot."""
+    right, turns = getattr(live, before), []
+    insert = "INSERT INTO customer VALUES (1, 'eu', 'name')"
+    shop.owner.execute(insert)
+
+    def late(*arguments):
+        turns.append(len(turns))
+        if len(turns) == 1:
+            shop.owner.execute(insert)
+            wh.capture()
+        return right(*arguments)
+
+    monkeypatch.setattr(live, before, late)
+    with held(wh) as now:
+        newest = wh.ledger.newest_csn()
+        for table in TABLES:
+            rows = now.whole(f"shop.{table}", newest, COLUMNS[table])
+            assert net(rows) == shop.state(wh, "shop", table, newest)
+    assert newest == 2
+
+
 def test_a_held_moment_leaves_nothing_behind(shop, wh):
     with held(wh, many_keys=True):
         pass

@@ -251,7 +251,8 @@ def _checked_stream(wh: Warehouse, source_row: Source) -> list[TableCheck]:
     assert stream is not None, "the source has a stream"
     try:
         waiting = looked_at(source_row.config["postgres"], stream, relations, wh.path,
-                            partial(contents, wh.ledger, wh.path))  # fmt: skip
+                            partial(contents, wh.ledger, wh.path),
+                            partial(wh.ledger.commits_past, source_row.name))  # fmt: skip
     except SourceError as problem:
         return [TableCheck(r.name, r.position, 0, 0, problem) for r in relations]
     return [TableCheck(r.name, r.position, *waiting.get(r.name, (0, 0)), None) for r in relations]

@@ -16,6 +16,7 @@ from typing import Any
 
 from psycopg import sql
 
+from rollview.errors import ChangesLost
 from rollview.sources.postgresql.connect import Connection
 
 Fingerprint = dict[str, Any]
@@ -181,3 +182,17 @@ def _columns_changed(old: Sequence[Sequence[Any]], new: Sequence[Sequence[Any]])
         if now[number] != before[number]:
             return f'column "{before[number][1]}" was renamed, retyped or filled'
     return "its columns changed"
+
+
+def leaf_roots(found: Fingerprint) -> dict[int, int]:
+    """The table that each leaf belongs to; a table without partitions is its own leaf."""
+    return {int(leaf): int(oid) for oid, t in found["tables"].items() for leaf in t["leaves"]}
+
+
+def changed(source: str, found: Sequence[str]) -> ChangesLost:
+    """The error for changes that the stream has not shown."""
+    return ChangesLost(
+        f'source "{source}" changed in a way that its stream does not show',
+        "; ".join(found),
+        f"rollview source resync {source}",
+    )

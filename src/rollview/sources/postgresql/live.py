@@ -11,7 +11,7 @@ E4  A moment is held no longer than HOLD_SECONDS by whoever asks in pieces; old 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,11 +22,12 @@ import pyarrow.parquet
 from psycopg import sql
 
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.errors import Unreachable
-from rollview.ledger.store import Ledger, Step, Stream
+from rollview.errors import ChangesLost, Unreachable
+from rollview.ledger.store import Commit, Ledger, Step, Stream
 from rollview.sources.postgresql import keys
-from rollview.sources.postgresql.capture import marked, read_batch
+from rollview.sources.postgresql.capture import read_batch
 from rollview.sources.postgresql.connect import Connection, connected, explained
+from rollview.sources.postgresql.history import marked, verified
 from rollview.sources.postgresql.slot import flushed
 from rollview.sources.postgresql.snapshots import Moment, held, patches
 from rollview.sources.postgresql.spool import arrays
@@ -76,6 +77,10 @@ class Pinned:
     all_tables: Sequence[Table]
     where: str
     steps: Mapping[str, Sequence[Step]]
+
+    def known(self, position: int) -> Sequence[Commit]:
+        """The captured transactions past a position."""
+        return self.ledger.commits_past(self.stream.source, position)
 
 
 @dataclass(slots=True)
@@ -149,16 +154,37 @@ def reading(
     ledger: Ledger, warehouse: Path, source: str, names: Sequence[str], many_keys: bool = False
 ) -> Iterator[Reading]:
     """Hold a moment of a database, ready to be asked about these tables; with `many_keys` they can be stored there."""
-    pin = _pin(ledger, warehouse, source, names)
-    with explained(source), connected(pin.where, source) as connection:
+    row = ledger.source(source)
+    assert row is not None, f"source {source} is in the ledger"
+    with (
+        explained(source),
+        connected(row.config["postgres"], source) as connection,
+        ExitStack() as stack,
+    ):
         stores = many_keys and keys.may_make_tables(connection)
         if stores:
             keys.make_table(connection)
-        places = _places(connection, pin)
-        locked = [sql.Identifier(schema, table) for schema, table, _ in places.values()]
-        with held(connection, locked) as moment:
-            tail = _tail(pin, moment) if moment.inserted > pin.stream.position else {}
-            yield Reading(pin, connection, moment, _names(places), stores, tail)
+        while True:
+            pin = _pin(ledger, warehouse, source, names)
+            try:
+                now = _begun(pin, connection, stores, stack)
+                break
+            except ChangesLost:
+                stack.close()
+                if ledger.stream(source) == pin.stream:
+                    raise
+                # Somebody has captured since, and let the server forget: it is said of an older position.
+        yield now
+
+
+def _begun(pin: Pinned, connection: Connection, stores: bool, stack: ExitStack) -> Reading:
+    """Take a moment of the server that is known to be the registered one, and what it shows too early (E2)."""
+    verified(connection, pin.stream, pin.known)
+    places = _places(connection, pin)
+    locked = [sql.Identifier(schema, table) for schema, table, _ in places.values()]
+    moment = stack.enter_context(held(connection, locked))
+    tail = _tail(pin, moment) if moment.inserted > pin.stream.position else {}
+    return Reading(pin, connection, moment, _names(places), stores, tail)
 
 
 def _pin(ledger: Ledger, warehouse: Path, source: str, names: Sequence[str]) -> Pinned:
@@ -196,7 +222,7 @@ def _tail(pin: Pinned, moment: Moment) -> dict[str, pa.Table]:
     """The changes that the moment shows and that are not captured yet, taken out (E2)."""
     found: dict[str, list[pa.Table]] = {name: [] for name in pin.tables}
     with connected(pin.where, pin.stream.source) as connection:
-        now = marked(connection, pin.stream)
+        now = marked(connection, pin.stream, pin.known)
         if not flushed(now, moment.inserted):
             raise Unreachable(
                 f'source "{pin.stream.source}" cannot be read now',
