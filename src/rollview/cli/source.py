@@ -53,6 +53,8 @@ def source() -> None:
 )
 @click.option("--mode", type=click.Choice(["live", "replica"]),
               help="PostgreSQL: ask the server, or keep an exact copy.")  # fmt: skip
+@click.option("--hold", metavar="DURATION",
+              help='PostgreSQL: how long a question may hold a snapshot, as in "30 seconds".')  # fmt: skip
 @click.option("--table", "tables", multiple=True, help="Only this table. May be repeated.")
 @json_option
 @place_options()
@@ -64,6 +66,7 @@ def add(
     paths: tuple[str, ...],
     postgres: str | None,
     mode: str | None,
+    hold: str | None,
     tables: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -85,8 +88,7 @@ def add(
         options = {"postgres": postgres}
     elif not delta and not paths:
         options = source_options(found_project(place), name)
-    if mode:
-        options["mode"] = mode
+    options |= {k: v for k, v in (("mode", mode), ("hold", hold)) if v}
     if tables:
         options["tables"] = list(tables)
     with opened(place, create=True, spark=True) as wh:
