@@ -436,6 +436,26 @@ def test_a_publication_made_anew_stops_the_source(shop, wh) -> None:
     assert isinstance(problem, ChangesLost)
 
 
+@pytest.mark.parametrize(("out", "back"), [
+    ("DROP TABLE orders", "ADD TABLE orders"),
+    ("SET TABLE cust", "SET TABLE orders, cust"),
+    ("SET TABLE cust, orders WHERE (id > 100)", "SET TABLE orders, cust"),
+    ("SET (publish = 'insert')", "SET (publish = 'insert, update, delete, truncate')"),
+])  # fmt: skip
+def test_what_was_not_published_for_a_while_stops_the_source(shop, wh, out, back) -> None:
+    """Between two looks: both see the same publication, and the change was in no stream."""
+    shop.transact()
+    wh.capture()
+    shop.connection.execute(f"ALTER PUBLICATION rollview_shop {out}")
+    shop.transact(["DELETE FROM orders WHERE id = 1"])
+    shop.connection.execute(f"ALTER PUBLICATION rollview_shop {back}")
+    shop.transact()
+    problem = stopped(wh)
+    assert isinstance(problem, ChangesLost) and "published" in problem.detail
+    wh.resync("shop")
+    assert wh.capture().problems == ()
+
+
 def test_a_truncate_of_a_live_table_stops_the_source(shop, wh) -> None:
     shop.transact(["TRUNCATE orders"])
     assert "TRUNCATE" in stopped(wh).what
