@@ -393,6 +393,14 @@ def test_e4_what_cannot_be_cut_says_which_index_is_missing(shop, wh, monkeypatch
     assert "statement timeout" in refused.value.detail
 
 
+def test_e4_the_limit_is_for_the_question_only(shop, wh):
+    shop.owner.execute("INSERT INTO orders VALUES (1, 1, 1)")
+    wh.capture()
+    with held(wh) as now:
+        now.whole("shop.orders", Csn(1), COLUMNS["orders"])
+        assert now.connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+
+
 def test_e4_a_question_that_the_owner_ends_is_not_cut(shop, wh, slow):
     """pg_cancel_backend gives the same code as a time limit."""
     shop.owner.execute("INSERT INTO orders SELECT i, 1, 1 FROM generate_series(1, 500) i")

@@ -18,7 +18,8 @@ from rollview.sources.postgresql.catalogue import unmapped
 from rollview.sources.postgresql.connect import Connection
 from rollview.sources.postgresql.roles import Place, quoted
 
-OLDEST_VERSION = 140000
+OLDEST_VERSION = 150000
+"""Older ones have no row filters and column lists in their catalogue, which the fingerprint reads."""
 SAFE_VERSIONS = {15: 19, 16: 15, 17: 11, 18: 6}
 """The releases with the fix of CVE-2026-6471, which concerns plug-ins of logical decoding."""
 LONG_SECONDS = 10
@@ -75,7 +76,9 @@ def _server(connection: Connection, slot: str) -> Iterator[Point]:
     version = connection.info.server_version
     if version < OLDEST_VERSION:
         yield Point(
-            BAD, "version", f"the server is PostgreSQL {version // 10000}; 14 is the oldest"
+            BAD,
+            "version",
+            f"the server is PostgreSQL {version // 10000}; {OLDEST_VERSION // 10000} is the oldest",
         )
     elif version % 10000 < SAFE_VERSIONS.get(version // 10000, 0):
         safe = f"{version // 10000}.{SAFE_VERSIONS[version // 10000]}"

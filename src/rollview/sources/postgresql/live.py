@@ -141,7 +141,8 @@ class Reading:
         if not queries:
             return []
         seconds = self.seconds_left / len(queries)  # the server limits each statement by itself
-        text = sql.SQL(";\n").join([limit(seconds), *(self._select(q) for q in queries)])
+        selects = [self._select(q) for q in queries]
+        text = sql.SQL(";\n").join([limit(seconds), *selects, limit(0)])
         with self.connection.cursor() as cursor, limited(self.pinned.stream.source, seconds):
             cursor.execute(text)
             self.asked.round_trips += 1
@@ -320,7 +321,7 @@ Answers = psycopg.Cursor[tuple[object, ...]]
 
 
 def limit(seconds: float) -> sql.Composed:
-    """The statement after which the server ends what takes longer; before others in one round trip."""
+    """The statement after which the server ends what takes longer, with 0 nothing; of the same round trip."""
     return sql.SQL("SET LOCAL statement_timeout = {}").format(sql.Literal(int(seconds * 1000)))
 
 
