@@ -86,6 +86,19 @@ def test_tables_that_join_later(shop, tmp_path) -> None:
             wh.add_source("shop", postgres=shop.url + "&application_name=x")
 
 
+def test_sources_with_long_names_have_slots_of_their_own(shop, tmp_path) -> None:
+    names = ["s" * 62 + end for end in "ab"]
+    with Warehouse(tmp_path / "wh") as wh:
+        for name in names:
+            wh.add_source(name, postgres=shop.url, mode="live")
+        shop.transact()
+        report = wh.capture()
+        assert report.problems == () and report.commits == 2
+        wh.drop_source(names[0])
+        shop.transact()
+        assert wh.capture().problems == ()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_random_transactions(shop, wh, seed) -> None:
     shop.random.seed(seed)

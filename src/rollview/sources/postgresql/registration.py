@@ -9,6 +9,7 @@ Y3  The tables are locked against DDL from before the slot until their rows are 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from rollview.sources.postgresql.load import Moment, Part, begin_at, parts_of
 from rollview.sources.postgresql.table import MODES, Table
 from rollview.sources.postgresql.types import spark_type
 
+LONGEST_NAME = 63
 TABLE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
@@ -46,12 +48,19 @@ class Prepared:
 
 def slot_name(ledger: Ledger, source: str) -> str:
     """The name of the source's slot, which no other warehouse uses (Y2)."""
-    return f"rollview_{ledger.warehouse_id[:8]}_{source}"[:63]
+    return _fitting(f"rollview_{ledger.warehouse_id[:8]}_{source}")
 
 
 def publication_name(source: str) -> str:
     """The name of the source's publication, unless the owner made one of another name."""
-    return f"rollview_{source}"[:63]
+    return _fitting(f"rollview_{source}")
+
+
+def _fitting(name: str) -> str:
+    """A name that the server takes whole, and that no other one becomes."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def checked_tables(
