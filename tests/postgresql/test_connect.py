@@ -190,6 +190,18 @@ def test_z4_a_server_that_works_for_us_is_waited_for(postgres, monkeypatch):
         connection.execute("SELECT pg_sleep(20)")
 
 
+def test_z4_a_server_that_takes_no_other_connection_is_waited_for(postgres, database, monkeypatch):
+    monkeypatch.setattr(connect.Patient, "doubt_seconds", 0.1)
+    with psycopg.connect(database(), autocommit=True) as owner:
+        name = owner.info.dbname
+        owner.execute(f"CREATE ROLE one_{name} LOGIN CONNECTION LIMIT 1")
+        try:
+            with connected(postgres.url(name, f"one_{name}"), "shop") as connection:
+                assert connection.execute("SELECT 1 FROM pg_sleep(1)").fetchone() == (1,)
+        finally:
+            owner.execute(f"DROP ROLE one_{name}")
+
+
 def test_z4_a_slow_answer_is_no_silence(postgres):
     with connected(postgres.url(), "shop", silence_seconds=1) as connection:
         rows = connection.execute("SELECT pg_sleep(0.002) FROM generate_series(1, 300)").fetchall()

@@ -109,14 +109,19 @@ class Patient(psycopg.Connection[tuple[Any, ...]]):
             raise psycopg.OperationalError(f"the server said nothing for {waited:.1f} seconds")
 
     def _works(self) -> bool:
-        """The server says, by another connection, that it works for this one."""
+        """The server says, by another connection, that it works for this one; or that it takes no other one."""
         if self.parameters is None:
             return True
         try:
-            with Patient.connect(**self.parameters, autocommit=True) as other:
-                other.silence_seconds = self.doubt_seconds
-                row = other.execute(WORKING, [self.info.backend_pid]).fetchone()
-                return row == (True,)
+            other = Patient.connect(**self.parameters, autocommit=True)
+        except psycopg.errors.ConnectionTimeout:
+            return False
+        except psycopg.Error:
+            return True  # whoever refuses is there: the role may have so many connections only
+        other.silence_seconds = self.doubt_seconds
+        try:
+            with other:
+                return other.execute(WORKING, [self.info.backend_pid]).fetchone() == (True,)
         except psycopg.Error:
             return False
 
