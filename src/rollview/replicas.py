@@ -76,13 +76,14 @@ def add_tables(
     warehouse: Path,
     source: Source,
     tables: Wanted,
+    mode: str | None,
     hold: float | str | None,
     capture: Callable[[int], Csn],
 ) -> SourceReport:
     """Register further tables of a source; `capture` takes its stream exactly to a position, and gives the CSN."""
     if hold is not None:
         ledger.put_source(replace(source, config={**source.config, **_hold(hold)}))
-    url, mode = source.config["postgres"], source.config["mode"]
+    url, mode = source.config["postgres"], mode or source.config["mode"]
     stream = ledger.stream(source.name)
     assert stream is not None, "a PostgreSQL source has a stream"
     added: tuple[str, ...] = ()

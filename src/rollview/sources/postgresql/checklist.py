@@ -17,6 +17,7 @@ from rollview.sources.postgresql import roles
 from rollview.sources.postgresql.catalogue import unmapped
 from rollview.sources.postgresql.connect import Connection
 from rollview.sources.postgresql.roles import Place, quoted
+from rollview.sources.postgresql.table import Modes, mode_of
 
 OLDEST_VERSION = 150000
 """Older ones have no row filters and column lists in their catalogue, which the fingerprint reads."""
@@ -43,12 +44,14 @@ def checklist(
     tables: Sequence[Place],
     publication: str,
     slot: str,
-    mode: str = "live",
+    modes: Modes = "live",
 ) -> list[Point]:
     """Every point, for these tables of the connection's database (M1)."""
     server = _server(connection, slot)
     role = _role(connection, tables)
-    each = [p for table in tables for p in _table(connection, table, mode)]
+    each = [
+        p for table in tables for p in _table(connection, table, mode_of(modes, ".".join(table)))
+    ]
     published = _publication(connection, publication, tables)
     return [*server, *role, *each, *published, *_waiting(connection)]
 
