@@ -2,7 +2,8 @@
 
 K1  Every captured transaction gets the next CSN; each source's own order is kept, and different sources are
     merged by commit time. A commit that another source may still precede waits for the next batch, but never for a
-    source that is silent: what was looked at and had nothing is complete.
+    source that is silent: what was looked at and had nothing is complete, and a server that does not answer is left
+    to the next round.
 K2  One ledger transaction adds the commits, lists the steps that hold their rows and moves the positions: nothing
     lost, nothing twice. A PostgreSQL server is told afterwards that it may forget.
 K3  What cannot be captured stops that table (of PostgreSQL: that source) at its last good position, with the
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
@@ -23,7 +25,7 @@ from pathlib import Path
 from pyarrow import RecordBatch
 
 from rollview.changes import Csn
-from rollview.errors import SourceError, WarehouseError
+from rollview.errors import SourceError
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import (
     BaseRelation,
@@ -35,8 +37,10 @@ from rollview.ledger.store import (
 )
 from rollview.sources.delta_lake.capture import Captured, CaptureResult, new_commits
 from rollview.sources.postgresql import copy, record, slot
-from rollview.sources.postgresql.capture import Batch, Transaction, confirm, marked, read_batch
+from rollview.sources.postgresql.capture import Batch, Transaction, read_batch
 from rollview.sources.postgresql.connect import Connection, connected
+from rollview.sources.postgresql.history import confirm, marked
+from rollview.sources.postgresql.spool import unwritable
 from rollview.sources.postgresql.table import Table, table_of
 
 MERGE_LIMIT = timedelta(seconds=5)
@@ -111,20 +115,30 @@ class _Streams:
         self.marks: dict[str, slot.Server] = {}
 
     def mark(self, look: _Look) -> None:
-        """Fix for each stream where its batch ends, all within a moment: what is later is for the next batch."""
+        """Fix for each stream where its batch ends, all within a moment: what is later is for the next batch.
+
+        All servers are asked at the same time, so that those that are silent are waited for once (connect.py, Z4).
+        """
         self.marks.clear()
-        for source in self.ledger.sources():
-            stream = self.ledger.stream(source.name)
-            if stream is not None:
-                try:
-                    connection = self._connection(source)
-                    known = partial(self.ledger.commits_past, source.name)
-                    now = marked(connection, stream, known)
-                    confirm(connection, stream)  # a round that was killed may not have come to it
-                    limit = self.up_to.get(source.name, now.flushed)
-                    self.marks[source.name] = replace(now, flushed=min(now.flushed, limit))
-                except SourceError as problem:
-                    look.failed.append((source.name, problem))
+        known = [s for s in self.ledger.sources() if self.ledger.stream(s.name) is not None]
+        with ThreadPoolExecutor(max(1, len(known))) as pool:
+            for source, found in zip(known, pool.map(self._marked, known), strict=True):
+                if isinstance(found, SourceError):
+                    look.failed.append((source.name, found))
+                else:
+                    limit = self.up_to.get(source.name, found.flushed)
+                    self.marks[source.name] = replace(found, flushed=min(found.flushed, limit))
+
+    def _marked(self, source: Source) -> slot.Server | SourceError:
+        stream = self.ledger.stream(source.name)
+        assert stream is not None, "one writer: a stream that was there is there"
+        try:
+            connection = self._connection(source)
+            now = marked(connection, stream, partial(self.ledger.commits_past, source.name))
+            confirm(connection, stream)  # a round that was killed may not have come to it
+            return now
+        except SourceError as problem:
+            return problem
 
     def read(self, look: _Look) -> None:
         """Read the next batch of each stream, up to its mark."""
@@ -151,9 +165,12 @@ class _Streams:
         return self.connections[source.name]
 
     def confirm(self) -> None:
-        """Tell the servers how far they may forget; one that does not answer is told by the next round."""
-        for name, connection in self.connections.items():
-            stream = self.ledger.stream(name)
+        """Tell the servers how far they may forget; one that does not answer is told by the next round.
+
+        Only servers that are known to be the registered ones: the slot of a restored one says that it is.
+        """
+        for name in self.marks:
+            stream, connection = self.ledger.stream(name), self.connections[name]
             if stream is not None and not connection.closed:
                 failpoint(Failpoint.STREAM_BEFORE_CONFIRM)
                 try:
@@ -223,10 +240,7 @@ def _written(
             written += record.write_steps(ledger, warehouse, batch, stamps[batch.stream.source])
     except OSError as error:
         record.forget_steps(ledger, written)
-        raise WarehouseError(
-            "what was captured cannot be written", str(error),
-            "free some space in the warehouse folder; nothing is lost, the server keeps its changes",
-        ) from error  # fmt: skip
+        raise unwritable(error) from error
     return written
 
 

@@ -23,7 +23,7 @@ else:
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 PROJECT_FILE = "rollview.toml"
 ENTRIES = ("warehouse", "ledger", "spark", "source", "run")
-SOURCE_KEYS = ("delta", "postgres", "tables", "mode")
+SOURCE_KEYS = ("delta", "postgres", "tables", "mode", "hold")
 RUN_KEYS = ("every",)
 
 

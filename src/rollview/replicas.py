@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from rollview.changes import Csn
+from rollview.config import seconds_of
 from rollview.errors import ConfigError, SourceError
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.store import BaseRelation, BlockRow, Ledger, SchemaEpoch, Source
@@ -52,6 +53,7 @@ def add_postgresql(
     url: str,
     tables: Wanted,
     mode: str,
+    hold: float | str | None,
 ) -> SourceReport:
     """Register tables of a PostgreSQL database as of now; with mode "replica" their rows are copied (N2).
 
@@ -60,11 +62,9 @@ def add_postgresql(
     if not NAME.fullmatch(name) or name.startswith("_rv_"):
         raise ConfigError(f'a source cannot be called "{name}"',
                           hint="lower-case letters, digits and _, not starting with a digit")  # fmt: skip
-    csn = ledger.newest_csn()
+    csn, config = ledger.newest_csn(), {"postgres": url, "mode": mode, **_hold(hold)}
     with prepared(ledger, url, name, tables, mode) as made:
-        source = Source(
-            name, "postgresql", {"postgres": url, "mode": mode}, datetime.now(timezone.utc)
-        )
+        source = Source(name, "postgresql", config, datetime.now(timezone.utc))
         added = _added(spark, ledger, warehouse, url, made, csn, source)
         failpoint(Failpoint.SOURCE_AFTER_COMMIT)
     return SourceReport(name, "postgresql", added, added)
@@ -76,10 +76,14 @@ def add_tables(
     warehouse: Path,
     source: Source,
     tables: Wanted,
+    mode: str | None,
+    hold: float | str | None,
     capture: Callable[[int], Csn],
 ) -> SourceReport:
     """Register further tables of a source; `capture` takes its stream exactly to a position, and gives the CSN."""
-    url, mode = source.config["postgres"], source.config["mode"]
+    if hold is not None:
+        ledger.put_source(replace(source, config={**source.config, **_hold(hold)}))
+    url, mode = source.config["postgres"], mode or source.config["mode"]
     stream = ledger.stream(source.name)
     assert stream is not None, "a PostgreSQL source has a stream"
     added: tuple[str, ...] = ()
@@ -90,6 +94,11 @@ def add_tables(
             failpoint(Failpoint.SOURCE_AFTER_COMMIT)
     everything = tuple(r.name for r in ledger.relations(source.name))
     return SourceReport(source.name, "postgresql", everything, added)
+
+
+def _hold(hold: float | str | None) -> dict[str, float]:
+    """What the ledger keeps of how long a snapshot may be held."""
+    return {} if hold is None else {"hold": seconds_of(hold, "hold")}
 
 
 def _added(

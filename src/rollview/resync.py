@@ -32,7 +32,7 @@ from rollview.reports import SourceReport
 from rollview.sources.postgresql.catalogue import FoundTable
 from rollview.sources.postgresql.load import rows_at
 from rollview.sources.postgresql.registration import Prepared, block_of, prepared, relation_of
-from rollview.sources.postgresql.table import Table
+from rollview.sources.postgresql.table import Table, table_of
 from rollview.sources.registration import check_readers
 from rollview.spark.live import read_folder
 from rollview.spark.replica import Replica
@@ -59,11 +59,11 @@ def resync_postgresql(
     """Make the source's copies what its tables are now, and capture from there (R4, R5)."""
     before = ledger.relations(source.name)
     wanted = {r.name.partition(".")[2]: r.location for r in before}
-    url, mode = source.config["postgres"], source.config["mode"]
+    url, modes = source.config["postgres"], {r.location: table_of(r).mode for r in before}
     stream = ledger.stream(source.name)
     assert stream is not None, "a PostgreSQL source has a stream"
     csn = Csn(ledger.newest_csn() + 1)
-    with prepared(ledger, url, source.name, wanted, mode, stream.publication) as made:
+    with prepared(ledger, url, source.name, wanted, modes, stream.publication) as made:
         intents: list[str] = []
         mended = []
         try:

@@ -127,11 +127,13 @@ class Warehouse:
         delta: str | Path | Mapping[str, str] | None = None,
         postgres: str | None = None,
         tables: Sequence[str] | Mapping[str, str] | None = None,
-        mode: str = "replica",
+        mode: str | None = None,
+        hold: float | str | None = None,
     ) -> SourceReport:
         """Register a source and its tables as of now; calling it again adds tables that are new.
 
-        `mode` is for PostgreSQL: "replica" keeps an exact copy of each table.
+        For PostgreSQL: `mode` "replica" (unless said otherwise) keeps an exact copy of each table that is added, "live"
+        asks the server; `hold` is how long a question may hold a snapshot there ("30 seconds").
         """
         from rollview.replicas import add_postgresql
         from rollview.sources.registration import add_delta_lake
@@ -144,10 +146,17 @@ class Warehouse:
         self.capture()
         source = self.ledger.source(name)
         if postgres is not None and source is not None:
-            return self._add_tables(source, postgres, tables)
+            return self._add_tables(source, postgres, tables, mode, hold)
         if postgres is not None:
             return add_postgresql(
-                lambda: self.spark, self.ledger, self.path, name, postgres, tables, mode
+                lambda: self.spark,
+                self.ledger,
+                self.path,
+                name,
+                postgres,
+                tables,
+                mode or "replica",
+                hold,
             )
         assert delta is not None, "one of the two was given"
         return add_delta_lake(
@@ -155,7 +164,12 @@ class Warehouse:
         )
 
     def _add_tables(
-        self, source: Source, postgres: str, tables: Sequence[str] | Mapping[str, str] | None
+        self,
+        source: Source,
+        postgres: str,
+        tables: Sequence[str] | Mapping[str, str] | None,
+        mode: str | None,
+        hold: float | str | None,
     ) -> SourceReport:
         from rollview.capture import capture
         from rollview.replicas import add_tables
@@ -171,7 +185,9 @@ class Warehouse:
                     raise report.problems[0]
             return report.csn
 
-        return add_tables(lambda: self.spark, self.ledger, self.path, source, tables, captured)
+        return add_tables(
+            lambda: self.spark, self.ledger, self.path, source, tables, mode, hold, captured
+        )
 
     def sources(self) -> list[Source]:
         """All sources."""

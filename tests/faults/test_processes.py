@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from scenarios import SCENARIOS
@@ -30,6 +31,10 @@ from rollview.errors import (
 from rollview.failpoints import Failpoint
 from rollview.warehouse import Warehouse
 
+if TYPE_CHECKING:
+    from disks import Disk
+
+pytest_plugins = ["disks"]
 pytestmark = [pytest.mark.faults]
 
 WRITER = """
@@ -250,34 +255,14 @@ def test_a_disk_that_is_full_at_a_failpoint(
         check_finished(world, wh, SCENARIOS[name].views)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 4 MiB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a file system cannot be mounted here")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
-
-
-def fill(disk: Path, leave: int) -> Path:
-    """Use up the disk, all but `leave` bytes."""
-    ballast = disk / "ballast"
-    free = shutil.disk_usage(disk).free
-    ballast.write_bytes(b"x" * (free - leave))
-    return ballast
-
-
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.parametrize("leave", [0, 96 * 1024], ids=["no-byte", "room-for-the-ledger"])
-def test_a_disk_that_is_really_full(world: World, small_disk: Path, leave: int) -> None:
+def test_a_disk_that_is_really_full(world: World, small_disk: Disk, leave: int) -> None:
     """With nothing left the ledger cannot write; with some left, Spark cannot."""
-    shutil.move(world.warehouse, small_disk / "wh")
-    world.warehouse.symlink_to(small_disk / "wh")
-    ballast = fill(small_disk, leave)
+    shutil.move(world.warehouse, small_disk.path / "wh")
+    world.warehouse.symlink_to(small_disk.path / "wh")
+    ballast = small_disk.fill(leave)
     for attempt in (
         lambda w: w.refresh(),
         lambda w: w.refresh("j", full=True),

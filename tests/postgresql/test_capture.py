@@ -18,6 +18,7 @@ from shop import Shop, check_captured, logged
 from rollview.errors import ChangesLost, ConfigError, SchemaChanged, SourceError, Unreachable
 from rollview.sources.postgresql import capture as capturing
 from rollview.sources.postgresql import slot
+from rollview.sources.postgresql.live import reading
 from rollview.sources.postgresql.server import Server
 from rollview.warehouse import Warehouse
 
@@ -83,6 +84,19 @@ def test_tables_that_join_later(shop, tmp_path) -> None:
         assert wh.add_source("shop", postgres=shop.url).added == ()
         with pytest.raises(ConfigError, match="another database"):
             wh.add_source("shop", postgres=shop.url + "&application_name=x")
+
+
+def test_sources_with_long_names_have_slots_of_their_own(shop, tmp_path) -> None:
+    names = ["s" * 62 + end for end in "ab"]
+    with Warehouse(tmp_path / "wh") as wh:
+        for name in names:
+            wh.add_source(name, postgres=shop.url, mode="live")
+        shop.transact()
+        report = wh.capture()
+        assert report.problems == () and report.commits == 2
+        wh.drop_source(names[0])
+        shop.transact()
+        assert wh.capture().problems == ()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -211,32 +225,76 @@ def test_redelivery_after_a_crash_of_the_server(tmp_path) -> None:
         assert all(r.stopped is None for r in wh.ledger.relations("shop"))
 
 
-@pytest.mark.parametrize("ahead", [True, False])
-def test_a_server_restored_from_a_backup(tmp_path, ahead) -> None:
+def restored(server: Server, shop: Shop, base_backup: bool) -> None:
+    """Put `saved` back; a base backup has no slots, and opens a new timeline."""
+    server.stop()
+    data, saved = server.folder / "data", server.folder / "saved"
+    shutil.rmtree(data)
+    saved.rename(data)
+    if base_backup:
+        for slot in (data / "pg_replslot").iterdir():
+            shutil.rmtree(slot)
+        (data / "recovery.signal").touch()
+        with (data / "postgresql.auto.conf").open("a") as settings:
+            settings.write("restore_command = 'false'\n")
+    server.start()
+    shop.connection.close()
+    shop.connection = psycopg.connect(shop.url, autocommit=True)
+    while shop.connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
+        pass
+
+
+@pytest.mark.parametrize("how", ["as it was", "written to", "base backup"])
+def test_a_server_restored_from_a_backup(tmp_path, how) -> None:
     with Server() as server, Shop(server.url()) as shop, Warehouse(tmp_path / "wh") as wh:
         wh.add_source("shop", postgres=shop.url, mode="live")
         shop.transact()
         wh.capture()
         server.stop()
-        data, saved = server.folder / "data", server.folder / "saved"
-        subprocess.run(["cp", "-a", data, saved], check=True)
+        subprocess.run(["cp", "-a", server.folder / "data", server.folder / "saved"], check=True)
         server.start()
         shop.connection.close()
         shop.connection = psycopg.connect(shop.url, autocommit=True)
         for _ in range(3):
             shop.transact()
         wh.capture()
-        server.stop()
-        shutil.rmtree(data)
-        saved.rename(data)
-        server.start()
-        shop.connection.close()
-        shop.connection = psycopg.connect(shop.url, autocommit=True)
-        if ahead:  # its WAL goes past the captured position, with another history
+        restored(server, shop, how == "base backup")
+        if how != "as it was":  # its WAL goes past the captured position, with another history
             shop.connection.execute("CREATE TABLE noise AS SELECT generate_series(1, 10000)")
             shop.connection.execute("INSERT INTO orders VALUES (888, 1, 1, NULL)")
+        with (
+            pytest.raises(ChangesLost, match="restored from a backup"),
+            reading(wh.ledger, wh.path, "shop", ["shop.orders"]),
+        ):
+            pass
         problem = stopped(wh)
         assert isinstance(problem, ChangesLost) and "restored from a backup" in problem.detail
+        assert ("not the one that was registered" in problem.detail) == (how == "base backup")
+        assert str(stopped(wh)) == str(problem), "a restored server stays what it is"
+        newest = wh.ledger.newest_csn()
+        wh.resync("shop")
+        shop.states.append(shop.state())
+        shop.transact()
+        assert wh.capture().problems == ()
+        found = wh.ledger.commits(newest, wh.ledger.newest_csn())
+        assert [c.operation for c in found] == ["RESYNC", "TRANSACTION"]
+
+
+def test_a_standby_and_a_failover(tmp_path) -> None:
+    """A server that only follows another one is not captured from; once it has taken over, it is another one."""
+    with Server() as server, Shop(server.url()) as shop, Warehouse(tmp_path / "wh") as wh:
+        wh.add_source("shop", postgres=shop.url, mode="live")
+        shop.transact()
+        wh.capture()
+        server.stop()
+        (server.folder / "data" / "standby.signal").touch()
+        server.start()
+        problem = stopped(wh)
+        assert isinstance(problem, Unreachable) and "standby" in problem.detail
+        with psycopg.connect(shop.url, autocommit=True) as owner:
+            owner.execute("SELECT pg_promote()")
+        problem = stopped(wh)
+        assert isinstance(problem, ChangesLost) and "another one has taken over" in problem.detail
 
 
 def test_another_server_in_its_place(tmp_path) -> None:
@@ -389,6 +447,26 @@ def test_a_publication_made_anew_stops_the_source(shop, wh) -> None:
     shop.transact()
     problem = stopped(wh)
     assert isinstance(problem, ChangesLost)
+
+
+@pytest.mark.parametrize(("out", "back"), [
+    ("DROP TABLE orders", "ADD TABLE orders"),
+    ("SET TABLE cust", "SET TABLE orders, cust"),
+    ("SET TABLE cust, orders WHERE (id > 100)", "SET TABLE orders, cust"),
+    ("SET (publish = 'insert')", "SET (publish = 'insert, update, delete, truncate')"),
+])  # fmt: skip
+def test_what_was_not_published_for_a_while_stops_the_source(shop, wh, out, back) -> None:
+    """Between two looks: both see the same publication, and the change was in no stream."""
+    shop.transact()
+    wh.capture()
+    shop.connection.execute(f"ALTER PUBLICATION rollview_shop {out}")
+    shop.transact(["DELETE FROM orders WHERE id = 1"])
+    shop.connection.execute(f"ALTER PUBLICATION rollview_shop {back}")
+    shop.transact()
+    problem = stopped(wh)
+    assert isinstance(problem, ChangesLost) and "published" in problem.detail
+    wh.resync("shop")
+    assert wh.capture().problems == ()
 
 
 def test_a_truncate_of_a_live_table_stops_the_source(shop, wh) -> None:

@@ -29,7 +29,7 @@ from rollview.sources.postgresql.decode import DecodeError, decoded
 from rollview.sources.postgresql.server import Server
 from rollview.warehouse import Warehouse
 
-pytest_plugins = ["servers"]
+pytest_plugins = ["servers", "disks", "by_hand"]
 pytestmark = pytest.mark.faults
 
 
@@ -66,6 +66,29 @@ def test_a_full_disk(shop, wh, monkeypatch, point) -> None:
     assert wh.capture().problems == ()
     check_captured(wh, shop)
     check_tidy(wh)
+
+
+@pytest.mark.parametrize("identity", ["FULL", "DEFAULT"])
+def test_a_disk_that_is_really_full(shop, small_disk, identity, copies_by_hand) -> None:
+    """A transaction that is larger than what is left: its rows cannot be put aside while they are read."""
+    shop.connection.execute(f"ALTER TABLE orders REPLICA IDENTITY {identity}")
+    with Warehouse(small_disk.path / "wh") as wh:
+        wh.add_source("shop", postgres=shop.url, mode="live" if identity == "FULL" else "replica")
+        shop.transact()
+        wh.capture()
+        ballast = small_disk.fill(256 * 1024)
+        shop.transact([
+            "INSERT INTO orders SELECT i, i % 7, i, md5(i::text) FROM generate_series(1000, 21000) i"
+        ])  # fmt: skip
+        with pytest.raises(WarehouseError, match="cannot be written") as raised:
+            wh.capture()
+        assert os.strerror(errno.ENOSPC) in raised.value.detail
+        assert "free some space" in raised.value.hint
+        assert wh.ledger.newest_csn() == 1
+        ballast.unlink()
+        assert wh.capture().problems == ()
+        check_captured(wh, shop)
+        check_tidy(wh)
 
 
 def test_a_damaged_message_stores_nothing(shop, wh, monkeypatch) -> None:
@@ -138,7 +161,8 @@ def test_the_server_ends_the_session_again_and_again(shop, wh) -> None:
     check_tidy(wh)
 
 
-def test_the_server_crashes_again_and_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGINT], ids=["immediate", "fast"])
+def test_the_server_is_stopped_again_and_again(tmp_path: Path, how: signal.Signals) -> None:
     with Server() as server, Shop(server.url()) as shop, Warehouse(tmp_path / "wh") as wh:
         wh.add_source("shop", postgres=shop.url, mode="live")
         for number in range(3):
@@ -146,7 +170,7 @@ def test_the_server_crashes_again_and_again(tmp_path: Path) -> None:
                 shop.transact()
             if number % 2:
                 wh.capture()
-            server.stop(signal.SIGQUIT)
+            server.stop(how)
             assert isinstance(wh.capture().problems[0], Unreachable)
             server.start()
             shop.connection.close()
@@ -245,7 +269,8 @@ def test_a_connection_that_is_cut_on_the_way(postgres, shop, tmp_path, monkeypat
         check_tidy(wh)
 
 
-def test_a_server_that_falls_silent(postgres, shop, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("fault", ["stall", "half_open"])
+def test_a_server_that_falls_silent(postgres, shop, tmp_path, monkeypatch, fault) -> None:
     monkeypatch.setenv("PGPASSFILE", str(postgres.passfile))
     with Proxy(postgres.port) as proxy, Warehouse(tmp_path / "wh") as wh:
         url = postgres.tcp_url(shop.connection.info.dbname, port=proxy.port)
@@ -256,7 +281,7 @@ def test_a_server_that_falls_silent(postgres, shop, tmp_path, monkeypatch) -> No
 
         def stalled(*arguments):
             now = marked(*arguments)
-            proxy.stall()
+            getattr(proxy, fault)()
             return now
 
         monkeypatch.setattr(capturer, "marked", stalled)

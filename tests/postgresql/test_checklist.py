@@ -4,6 +4,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from rollview.sources.postgresql import checklist as checking
 from rollview.sources.postgresql import roles
 from rollview.sources.postgresql.checklist import checklist
 from rollview.sources.postgresql.connect import connected
@@ -170,6 +171,14 @@ def test_a_server_that_does_not_decode():
         assert states["max_replication_slots"].state == "bad"
         assert "64 MB" in states["max_slot_wal_keep_size"].text
         assert states["role"].state == "look"  # a superuser
+
+
+def test_an_old_server_is_refused(postgres, monkeypatch):
+    with connected(postgres.url(), "shop") as connection:
+        version = connection.info.server_version
+        monkeypatch.setattr(checking, "OLDEST_VERSION", version + 10000)
+        point = next(p for p in checklist(connection, [], "p", "s") if p.subject == "version")
+    assert point.state == "bad" and f"{version // 10000 + 1} is the oldest" in point.text
 
 
 def test_doctor_names_orphans_lag_and_what_is_lost():

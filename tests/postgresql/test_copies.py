@@ -13,6 +13,7 @@ from shop import Shop, check_captured, logged
 from rollview.errors import ChangesLost
 from rollview.sources.postgresql import capture as capturing
 from rollview.sources.postgresql import keyed, spool
+from rollview.sources.postgresql.registration import points_now
 from rollview.tables import forget_table
 from rollview.warehouse import Warehouse
 
@@ -133,3 +134,24 @@ def test_t4_history_goes_as_far_as_nobody_needs_it(shop, wh) -> None:
     assert forget_table(wh.ledger, relation, later) == 1
     assert {step.hi for step in wh.ledger.steps("shop.orders")} <= {2, 3}
     assert wh.ledger.relation("shop.orders").base_csn == 1
+
+
+def test_a_source_with_live_tables_and_copies(shop, tmp_path: Path) -> None:
+    """A mode for each table: the copy needs a key only, and knows what a TRUNCATE took."""
+    shop.connection.execute("ALTER TABLE orders REPLICA IDENTITY DEFAULT")
+    with Warehouse(tmp_path / "mixed") as wh:
+        wh.add_source("shop", postgres=shop.url, tables=["public.cust"], mode="live")
+        shop.transact(["INSERT INTO cust VALUES (1, 'before')"])
+        wh.add_source("shop", postgres=shop.url, tables=["public.orders"], mode="replica")
+        modes = {r.name: r.properties["mode"] for r in wh.ledger.relations("shop")}
+        assert modes == {"shop.cust": "live", "shop.orders": "replica"}
+        bad = [p for p in points_now(wh.ledger, wh.ledger.source("shop")) if p.state == "bad"]
+        assert bad == [], "the copy is allowed to have no replica identity but its key"
+        for _ in range(4):
+            shop.transact()
+        shop.transact(["TRUNCATE orders"])
+        assert wh.capture().problems == ()
+        check_captured(wh, shop)
+        shop.connection.execute("ALTER TABLE cust REPLICA IDENTITY DEFAULT")
+        (bad,) = [p for p in points_now(wh.ledger, wh.ledger.source("shop")) if p.state == "bad"]
+        assert "public.cust" in bad.subject

@@ -6,7 +6,7 @@ The oracle is a slot of its own, decoded by hand; it shares no code with the pro
 import random
 import threading
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import psycopg
 import pyarrow as pa
@@ -16,7 +16,7 @@ from decoded import consumed
 from rollview.calculus.probing import Askable, Edge, probe_plan
 from rollview.calculus.terms import AsOf, Changes, Timed
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.errors import ChangesLost, SourceError
+from rollview.errors import ChangesLost, SourceError, Unreachable
 from rollview.sources.postgresql import keys, live, probe, snapshots
 from rollview.sources.postgresql.live import changes, reading
 from rollview.sources.postgresql.probe import LiveInput, ProbedTerm, probed
@@ -320,12 +320,182 @@ def test_a_role_that_may_make_no_tables_uses_arrays(shop, wh, postgres, monkeypa
             assert net(now.whole("shop.orders", Csn(1), COLUMNS["orders"])) == {
                 ("1", "2", "3.00"): 1
             }
+        monkeypatch.setattr(probe, "INLINE", 2)
+        monkeypatch.setattr(probe, "CHUNK", 3)
+        asked = check_history(shop, wh, lambda name: held(wh, name, many_keys=True))
+        assert asked["shop"].keys > 6 and asked["shop"].round_trips > 2
     finally:
         shop.owner.execute(f"DROP OWNED BY r_{name}")
         shop.owner.execute(f"DROP ROLE r_{name}")
 
 
 live_connected = live.connected
+
+
+def check_history(shop, wh, opening, transactions=30):
+    """A random history, and the probes of a step over its end."""
+    choose = random.Random(5)
+    for _ in range(transactions):
+        shop.transact(shop.owner, choose)
+    wh.capture()
+    lo = wh.ledger.newest_csn()
+    for _ in range(12):
+        shop.transact(shop.owner, choose)
+    wh.capture()
+    hi = wh.ledger.newest_csn()
+    shop.transact(shop.owner, choose)
+    return check_probes(
+        wh, lambda s, t, at: shop.state(wh, s, t, at), ["shop"] * 3, [lo, hi, lo], lo, hi, opening
+    )
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Every row that a question finds takes 20 ms."""
+    monkeypatch.setattr(live, "LEAST_SECONDS", 0.15)
+    right = live.select
+
+    def select(name, columns, condition):
+        wait = live.sql.SQL("pg_sleep(0.02) IS NOT NULL")
+        both = wait if condition is None else live.sql.SQL("({}) AND {}").format(condition, wait)
+        return right(name, columns, both)
+
+    monkeypatch.setattr(live, "select", select)
+
+
+@pytest.mark.parametrize("how", ["inline", "stored"])
+def test_e4_a_question_that_takes_too_long_is_cut(shop, wh, monkeypatch, slow, how):
+    if how == "stored":
+        monkeypatch.setattr(probe, "INLINE", 2)
+    shop.owner.execute("CREATE INDEX ON orders (customer); CREATE INDEX ON customer (region);"
+                       "CREATE INDEX ON customer (id); CREATE INDEX ON region (code)")  # fmt: skip
+    wh.add_source("shop", postgres=shop.url, tables=list(TABLES), hold=0.4)
+    held_for = []
+
+    @contextmanager
+    def opening(name):
+        with held(wh, name, many_keys=how == "stored") as now:
+            yield now
+            held_for.append(now.moment.age_seconds)
+
+    check_history(shop, wh, opening)
+    assert len(held_for) > 1, "nothing took too long: this run proves nothing"
+    assert max(held_for) < 0.4 + 0.3, "a question is ended, and the next one finds a new moment"
+
+
+def test_e4_what_cannot_be_cut_says_which_index_is_missing(shop, wh, monkeypatch, slow):
+    wh.add_source("shop", postgres=shop.url, tables=list(TABLES), hold="0.4 seconds")
+    monkeypatch.setattr(live, "LEAST_SECONDS", 0.001)
+    monkeypatch.setattr(live.Reading, "seconds_left", 0.03)
+    with pytest.raises(SourceError, match="cannot be looked up by") as refused:
+        check_history(shop, wh, lambda name: held(wh, name))
+    assert "make an index on (" in refused.value.hint and "--hold" in refused.value.hint
+    assert "statement timeout" in refused.value.detail
+
+
+def test_e4_the_limit_is_for_the_question_only(shop, wh):
+    shop.owner.execute("INSERT INTO orders VALUES (1, 1, 1)")
+    wh.capture()
+    with held(wh) as now:
+        now.whole("shop.orders", Csn(1), COLUMNS["orders"])
+        assert now.connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+
+
+def test_e4_a_question_that_the_owner_ends_is_not_cut(shop, wh, slow):
+    """pg_cancel_backend gives the same code as a time limit."""
+    shop.owner.execute("INSERT INTO orders SELECT i, 1, 1 FROM generate_series(1, 500) i")
+    wh.capture()
+    with pytest.raises(Unreachable, match="cannot be reached"), held(wh) as now:
+        pid = now.connection.info.backend_pid
+        query = "SELECT pg_cancel_backend(%s) FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'"
+
+        def cancel():
+            with psycopg.connect(shop.url, autocommit=True) as owner:
+                while not owner.execute(query, [pid, pid]).fetchall():
+                    pass
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        try:
+            now.whole("shop.orders", Csn(1), COLUMNS["orders"])
+        finally:
+            thread.join()
+
+
+HOLDING = """SELECT count(*) FROM pg_stat_activity
+WHERE application_name = 'rollview' AND datname = current_database() AND backend_xmin IS NOT NULL"""
+
+
+def test_r4_nothing_is_held_while_keys_are_computed_elsewhere(shop, wh):
+    """orders -> customer on the server, then a table of a lake, then region on the server."""
+    choose = random.Random(2)
+    for _ in range(30):
+        shop.transact(shop.owner, choose)
+    shop.owner.execute("INSERT INTO orders VALUES (1, 1, 1)")
+    shop.owner.execute("INSERT INTO customer VALUES (1, 'eu', 'one')")
+    wh.capture()
+    newest = wh.ledger.newest_csn()
+    graph = [Edge(0, 1, (("customer", "id"),)), Edge(1, 2, (("region", "code"),)),
+             Edge(2, 3, (("code", "code"),))]  # fmt: skip
+    term = (Changes(0, Csn(0), newest), *(AsOf(n, newest) for n in (1, 2, 3)))
+    plan = probe_plan(graph, term, {1: "shop", 3: "shop"}, Askable())
+    assert [bool(r.through) for r in plan.rounds] == [False, True]
+    inputs = {1: LiveInput("shop.customer", "shop", newest, COLUMNS["customer"]),
+              3: LiveInput("shop.region", "shop", newest, COLUMNS["region"])}  # fmt: skip
+    computed = []
+
+    def key_rows(_, i, columns):
+        assert shop.owner.execute(HOLDING).fetchone() == (0,)
+        computed.append(i)
+        if i == 0:
+            return changes(
+                wh.ledger, wh.path, table_of(wh.ledger.relation("shop.orders")), 0, newest
+            )
+        return pa.table({"code": REGIONS})
+
+    answers, asked = probed([ProbedTerm(plan, inputs)], lambda name: held(wh, name), key_rows)
+    assert computed == [0, 2] and asked["shop"].round_trips == 2
+    assert net(answers[0, 3]) == shop.state(wh, "shop", "region", newest)
+
+
+def test_r3_different_databases_are_asked_at_the_same_time(shop, database, tmp_path, monkeypatch):
+    """Each question waits until the other database is being asked too."""
+    other, meet, right = Shop(database()), threading.Barrier(2), live.Reading.fetched
+
+    def fetched(self, queries):
+        meet.wait(10)
+        return right(self, queries)
+
+    with Warehouse(tmp_path / "wh2") as wh:
+        for name, each in (("shop", shop), ("other", other)):
+            wh.add_source(name, postgres=each.url, tables=list(TABLES), mode="live")
+            each.owner.execute("INSERT INTO region VALUES ('eu', 'Europe')")
+        shop.owner.execute("INSERT INTO customer VALUES (1, 'eu', 'one')")
+        wh.capture()
+        newest = wh.ledger.newest_csn()
+        monkeypatch.setattr(live.Reading, "fetched", fetched)
+        graph = [Edge(0, 1, (("region", "code"),)), Edge(0, 2, (("region", "code"),))]
+        term = (Changes(0, Csn(0), newest), AsOf(1, newest), AsOf(2, newest))
+        plan = probe_plan(graph, term, {1: "shop", 2: "other"}, Askable())
+        inputs = {n: LiveInput(f"{s}.region", s, newest, COLUMNS["region"])
+                  for n, s in ((1, "shop"), (2, "other"))}  # fmt: skip
+        customer = table_of(wh.ledger.relation("shop.customer"))
+        answers, _ = probed([ProbedTerm(plan, inputs)], lambda name: held(wh, name),
+                            lambda *_: changes(wh.ledger, wh.path, customer, Csn(0), newest))  # fmt: skip
+        assert net(answers[0, 1]) == net(answers[0, 2]) == {("eu", "Europe"): 1}
+    other.close()
+
+
+def test_r3_a_table_that_nothing_leads_to(shop, wh, monkeypatch):
+    """Many keys for one table, in pieces, and none for another."""
+    monkeypatch.setattr(probe, "INLINE", 2)
+    monkeypatch.setattr(probe, "CHUNK", 3)
+    shop.owner.execute("INSERT INTO orders SELECT i, i, 1 FROM generate_series(1, 9) i")
+    shop.owner.execute("INSERT INTO region VALUES (NULL, 'nowhere')")
+    wh.capture()
+    newest = wh.ledger.newest_csn()
+    check_probes(wh, lambda s, t, at: shop.state(wh, s, t, at), ["shop"] * 3, [newest] * 3, Csn(0),
+                 newest, lambda name: held(wh, name))  # fmt: skip
 
 
 def test_e3_the_tables_are_locked_against_what_ignores_snapshots(shop, wh):
@@ -353,6 +523,29 @@ def test_a_table_that_was_rewritten_is_not_read(shop, wh):
     shop.owner.execute("ALTER TABLE orders ALTER COLUMN amount TYPE numeric(12,4)")
     with pytest.raises(SourceError), held(wh):
         pass
+
+
+@pytest.mark.parametrize("before", ["verified", "_tail"])
+def test_e3_somebody_captures_while_a_reader_begins(shop, wh, monkeypatch, before):
+    """Readers need no lock: the server may forget what the reader still meant to read from the slot."""
+    right, turns = getattr(live, before), []
+    insert = "INSERT INTO customer VALUES (1, 'eu', 'name')"
+    shop.owner.execute(insert)
+
+    def late(*arguments):
+        turns.append(len(turns))
+        if len(turns) == 1:
+            shop.owner.execute(insert)
+            wh.capture()
+        return right(*arguments)
+
+    monkeypatch.setattr(live, before, late)
+    with held(wh) as now:
+        newest = wh.ledger.newest_csn()
+        for table in TABLES:
+            rows = now.whole(f"shop.{table}", newest, COLUMNS[table])
+            assert net(rows) == shop.state(wh, "shop", table, newest)
+    assert newest == 2
 
 
 def test_a_held_moment_leaves_nothing_behind(shop, wh):

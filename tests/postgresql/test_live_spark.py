@@ -10,7 +10,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from decoded import consumed
 
+from rollview.changes import Csn
+from rollview.sources.postgresql import live, probe
 from rollview.spark import probes
 from rollview.warehouse import Warehouse
 
@@ -145,6 +148,43 @@ def test_a_view_over_two_databases_and_a_lake(server, spark, tmp_path: Path, mon
         assert names and len(names) == len(set(names)), "views of a round are probed side by side"
 
 
+class History:
+    """What a database committed, by a slot of its own that is decoded by hand: an oracle for every captured time."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.slot = server, f"oracle_{server.connection.info.dbname}"
+        server.connection.execute(f"CREATE PUBLICATION oracle FOR TABLE {', '.join(TABLES)}")
+        server.connection.execute(
+            "SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [self.slot]
+        )
+        self.transactions = []
+
+    def rows(self, wh: Warehouse, source: str, table: str, at: Csn) -> list[tuple]:
+        self.transactions += consumed(self.server.connection, self.slot, "oracle")
+        known = {c.xid & 0xFFFFFFFF for c in wh.ledger.commits(Csn(0), at, source)}
+        bag: Counter = Counter()
+        for transaction in (t for t in self.transactions if t.xid in known):
+            for (name, row), count in transaction.changes.items():
+                if name == table:
+                    bag[row] += count
+        assert not -bag
+        return [_typed(table, row) for row in bag.elements()]
+
+
+def _typed(table: str, row: tuple) -> tuple:
+    number = None if row[1] is None else int(row[1]) if table == "orders" else row[1]
+    last = Decimal(row[2]) if table == "orders" else row[2]
+    return int(row[0]), number, last
+
+
+def check_seen(wh: Warehouse, histories: list[History], labels: dict[str, str], seen: dict) -> None:
+    """What was shown at each time is what the decoded histories make of it."""
+    for at, found in seen.items():
+        orders = histories[0].rows(wh, "a", "orders", at)
+        customers = histories[1].rows(wh, "b", "customer", at)
+        assert found == expected(orders, customers, labels), at
+
+
 def test_views_beside_writers(server, spark, tmp_path: Path) -> None:
     """Before each refresh the writers may make so many transactions, which they do while it runs."""
     rounds, transactions = 4, 40
@@ -159,6 +199,7 @@ def test_views_beside_writers(server, spark, tmp_path: Path) -> None:
 
     writers = [(threading.Semaphore(0), each) for each in (one, two)]
     threads = [threading.Thread(target=write, args=[each, may]) for may, each in writers]
+    histories, seen = [History(each) for each in (one, two)], {}
     with Warehouse(tmp_path / "wh", spark) as wh:
         wh.add_source("lake", delta=tmp_path / "lake")
         wh.add_source("a", postgres=one.url, tables=list(TABLES), mode="live")
@@ -173,6 +214,7 @@ def test_views_beside_writers(server, spark, tmp_path: Path) -> None:
                     wh.sql(JOINED.format(a="a", b="b"))
                     wh.sql(TOTALS.format(a="a", b="b"))
                 wh.refresh(["joined", "totals"])
+                seen[wh.status("joined").view_time] = shown(wh)
                 for view in ("joined", "totals"):
                     found = wh.verify(view)
                     assert found.ok, found
@@ -182,8 +224,46 @@ def test_views_beside_writers(server, spark, tmp_path: Path) -> None:
             for thread in threads:
                 thread.join()
         wh.refresh(["joined", "totals"])
+        seen[wh.status("joined").view_time] = shown(wh)
+        check_seen(wh, histories, labels, seen)
         assert shown(wh) == expected(one.rows("orders"), two.rows("customer"), labels)
-        assert sum(shown(wh)[0].values()) > 10
+        assert len(seen) > 2 and sum(shown(wh)[0].values()) > 10
+
+
+def test_keys_that_are_shared_out_among_executors(
+    server, spark, tmp_path: Path, monkeypatch
+) -> None:
+    """Very many keys: each executor asks at the moment that is held, patched; twice as long, in shorter pieces."""
+    monkeypatch.setattr(probe, "LARGE", 3)
+    monkeypatch.setattr(probe, "CHUNK", 2)
+    pieces, right = [], probes._Step.by_executors
+    one, labels = server(6), lake(spark, tmp_path / "lake")
+
+    def by_executors(self, now, query, asked, shared):
+        pieces.append(shared)
+        one.transact()  # later than the moment: no executor may see it
+        if len(pieces) == 2:
+            raise live.TooLong("too long")
+        return right(self, now, query, asked, shared)
+
+    monkeypatch.setattr(probes._Step, "by_executors", by_executors)
+    for _ in range(60):
+        one.transact()
+    with Warehouse(tmp_path / "wh", spark) as wh:
+        wh.add_source("lake", delta=tmp_path / "lake")
+        wh.add_source("a", postgres=one.url, tables=list(TABLES), mode="live")
+        wh.sql(JOINED.format(a="a", b="a"))
+        wh.sql(TOTALS.format(a="a", b="a"))
+        one.connection.execute("UPDATE orders SET amount = amount + 1")
+        one.connection.execute("UPDATE customer SET name = name || 'x'")
+        wh.capture()
+        wanted = expected(one.rows("orders"), one.rows("customer"), labels)
+        wh.refresh(["joined", "totals"], to=wh.ledger.newest_csn())
+        assert shown(wh) == wanted
+        assert len(pieces) > 2 and len(pieces[0]) > 1, "the keys of a piece are shared out"
+        assert max(map(len, pieces[1])) == 2 and max(map(len, pieces[2])) == 1
+        assert wh.verify("joined").ok
+        assert not list((tmp_path / "wh" / "tables" / "reads").glob("*"))
 
 
 def test_a_table_that_is_read_by_executors(server, spark, tmp_path: Path, monkeypatch) -> None:

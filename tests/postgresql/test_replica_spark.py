@@ -116,3 +116,34 @@ def test_a_stopped_source_is_mended_by_difference(database, spark, tmp_path: Pat
             assert wh.verify("v").ok, what
         assert wh.ledger.intents() == []
         assert not list((tmp_path / "wh" / "tables").glob("*/load*"))
+
+
+@pytest.mark.slow
+def test_a_source_with_live_tables_and_copies_keeps_their_modes(
+    database, spark, tmp_path: Path
+) -> None:
+    """A resync mends the copy by difference, and registers the live table anew."""
+    url = database()
+    with psycopg.connect(url, autocommit=True) as c, Warehouse(tmp_path / "wh", spark) as wh:
+        c.execute("CREATE TABLE orders (id int PRIMARY KEY, cust int)")
+        c.execute("CREATE TABLE cust (cust int, name text)")
+        c.execute("ALTER TABLE cust REPLICA IDENTITY FULL")
+        c.execute("INSERT INTO orders SELECT i, i % 3 FROM generate_series(1, 30) i")
+        c.execute("INSERT INTO cust VALUES (0, 'x'), (1, 'y')")
+        wh.add_source("shop", postgres=url, tables=["public.orders"])
+        wh.add_source("shop", postgres=url, tables=["public.cust"], mode="live")
+        wh.sql("CREATE MATERIALIZED VIEW v AS SELECT o.id, c.name FROM shop.orders o"
+               " JOIN shop.cust c ON o.cust = c.cust")  # fmt: skip
+        for statement in (*STOPS["a lost slot"], "DELETE FROM orders WHERE id < 5",
+                          "INSERT INTO cust VALUES (2, 'z')"):  # fmt: skip
+            c.execute(statement)
+        with pytest.raises(SourceError, match="is gone"):
+            wh.refresh("v")
+        wh.resync("shop")
+        modes = {r.name: r.properties["mode"] for r in wh.ledger.relations("shop")}
+        assert modes == {"shop.cust": "live", "shop.orders": "replica"}
+        assert wh.ledger.steps("shop.orders"), "mended by difference"
+        c.execute("UPDATE cust SET name = name || '!'")
+        wh.refresh("v")
+        query = "SELECT o.id, c.name FROM orders o JOIN cust c ON o.cust = c.cust ORDER BY 1"
+        assert sorted(map(tuple, wh.table("v").collect())) == c.execute(query).fetchall()

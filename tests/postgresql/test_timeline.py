@@ -5,15 +5,19 @@ from __future__ import annotations
 import random
 import signal
 import threading
+import time
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from proxy import Proxy
 from shop import Shop, check_captured
 
+from rollview import capture as capturer
 from rollview.errors import Unreachable
 from rollview.sources.postgresql import capture as capturing
+from rollview.sources.postgresql import connect
 from rollview.sources.postgresql.server import Server
 from rollview.warehouse import Warehouse
 
@@ -100,6 +104,46 @@ def test_a_source_that_cannot_be_reached_is_not_waited_for(tmp_path, database) -
         assert report.commits == 1 and report.problems == ()
         check_captured(wh, gone, "gone")
         check_captured(wh, here, "here")
+
+
+@pytest.mark.parametrize("when", ["before it is marked", "before it is read"])
+def test_k1_silent_sources_are_not_waited_for(
+    postgres, database, tmp_path, monkeypatch, when
+) -> None:
+    """Connections stay open and nothing comes through, of two of three databases: the third goes on meanwhile."""
+    monkeypatch.setitem(connect.WATCHED, "connect_timeout", 2)
+    monkeypatch.setattr(connect.Patient, "doubt_seconds", 0.5)
+    monkeypatch.setenv("PGPASSFILE", str(postgres.passfile))
+    with (
+        Shop(database()) as one, Shop(database()) as two, Shop(database()) as here,
+        Proxy(postgres.port) as proxy, Warehouse(tmp_path / "wh") as wh,
+    ):  # fmt: skip
+        for name, shop in (("one", one), ("two", two)):
+            url = postgres.tcp_url(shop.connection.info.dbname, port=proxy.port)
+            wh.add_source(name, postgres=url, mode="live")
+        wh.add_source("here", postgres=here.url, mode="live")
+        for shop in (one, two, here):
+            shop.transact()
+        right = capturer.read_batch
+
+        def read_batch(*arguments):
+            proxy.stall()
+            return right(*arguments)
+
+        if when == "before it is read":
+            monkeypatch.setattr(capturer, "read_batch", read_batch)
+        else:
+            proxy.stall()
+        started = time.monotonic()
+        report = wh.capture()
+        assert time.monotonic() - started < (8 if when == "before it is marked" else 15)
+        assert report.commits == 1 and len(report.problems) == 2
+        check_captured(wh, here, "here")
+        monkeypatch.setattr(capturer, "read_batch", right)
+        proxy.heal()
+        assert wh.capture().problems == ()
+        for name, shop in (("one", one), ("two", two)):
+            check_captured(wh, shop, name)
 
 
 def test_a_time_of_day_means_what_it_says_for_each_source(shops, wh) -> None:

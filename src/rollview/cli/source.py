@@ -53,6 +53,8 @@ def source() -> None:
 )
 @click.option("--mode", type=click.Choice(["live", "replica"]),
               help="PostgreSQL: ask the server, or keep an exact copy.")  # fmt: skip
+@click.option("--hold", metavar="DURATION",
+              help='PostgreSQL: how long a question may hold a snapshot, as in "30 seconds".')  # fmt: skip
 @click.option("--table", "tables", multiple=True, help="Only this table. May be repeated.")
 @json_option
 @place_options()
@@ -64,6 +66,7 @@ def add(
     paths: tuple[str, ...],
     postgres: str | None,
     mode: str | None,
+    hold: str | None,
     tables: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -85,8 +88,7 @@ def add(
         options = {"postgres": postgres}
     elif not delta and not paths:
         options = source_options(found_project(place), name)
-    if mode:
-        options["mode"] = mode
+    options |= {k: v for k, v in (("mode", mode), ("hold", hold)) if v}
     if tables:
         options["tables"] = list(tables)
     with opened(place, create=True, spark=True) as wh:
@@ -251,7 +253,8 @@ def _checked_stream(wh: Warehouse, source_row: Source) -> list[TableCheck]:
     assert stream is not None, "the source has a stream"
     try:
         waiting = looked_at(source_row.config["postgres"], stream, relations, wh.path,
-                            partial(contents, wh.ledger, wh.path))  # fmt: skip
+                            partial(contents, wh.ledger, wh.path),
+                            partial(wh.ledger.commits_past, source_row.name))  # fmt: skip
     except SourceError as problem:
         return [TableCheck(r.name, r.position, 0, 0, problem) for r in relations]
     return [TableCheck(r.name, r.position, *waiting.get(r.name, (0, 0)), None) for r in relations]

@@ -95,6 +95,10 @@ class Ledger:
                 raise ConfigError(f'source "{source.name}" exists already')
             self._insert(tables.sources, source)
 
+    def put_source(self, source: Source) -> None:
+        """Replace what is known of a source."""
+        self._put(tables.sources, values(source))
+
     def sources(self) -> list[Source]:
         """All sources, by name."""
         return self._rows(Source, select(tables.sources).order_by(tables.sources.c.name))

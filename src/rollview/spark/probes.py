@@ -32,10 +32,19 @@ from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
 from rollview.changes import COUNT, Csn
 from rollview.errors import SourceError
 from rollview.sources.frames import frame
-from rollview.sources.postgresql.connect import connected, explained
+from rollview.sources.postgresql.connect import connected
 from rollview.sources.postgresql.keys import INLINE, MOST_COLUMNS, Key, cast_of, equal_to_any
-from rollview.sources.postgresql.live import Asked, Query, Reading, changes, reading, selected
-from rollview.sources.postgresql.probe import LiveInput, ProbedTerm, compared, probed
+from rollview.sources.postgresql.live import (
+    Asked,
+    Query,
+    Reading,
+    TooLong,
+    changes,
+    limited,
+    reading,
+    selected,
+)
+from rollview.sources.postgresql.probe import Executors, LiveInput, ProbedTerm, compared, probed
 from rollview.sources.postgresql.snapshots import Moment, joined
 from rollview.sources.postgresql.table import MODES, Table, table_of
 from rollview.spark.evaluate import bound, rows_of
@@ -44,6 +53,9 @@ from rollview.spark.live import read_folder
 from rollview.spark.relations import Relations
 from rollview.spark.rolled import quoted
 from rollview.views.blocks import Join
+
+Failure = tuple[bool, str, str, str]
+"""What goes from a task to the driver: whether it took too long, and the three parts of our error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +166,7 @@ def probed_inputs(relations: Relations, terms: Sequence[JoinTerm]) -> Probed:
     if not any(plan.rounds for plan in work.plans):
         return Probed()
     asking = [ProbedTerm(plan, work.inputs(n)) for n, plan in enumerate(work.plans)]
-    answers, asked = probed(asking, work.opening, work.key_rows, work.by_executors)
+    answers, asked = probed(asking, work.opening, work.key_rows, work.executors())
     rows = {place: work.leaf(place, answers[place]) for place in answers}
     return Probed(rows, asked)
 
@@ -191,6 +203,10 @@ class _Step:
             self.relations.ledger, self.relations.warehouse, source, own, widest > INLINE
         )
 
+    def executors(self) -> Executors:
+        """Those who ask for very many keys; as many at once as there are cores."""
+        return Executors(self.by_executors, self.relations.spark.sparkContext.defaultParallelism)
+
     def by_executors(
         self, now: Reading, query: Query, probe: Probe, shared: list[list[Key]]
     ) -> pa.Table:
@@ -198,12 +214,14 @@ class _Step:
         table, context = now.table(query.table), self.relations.spark.sparkContext
         with read_folder(self.relations.warehouse) as folder:
             task = asking(now.pinned.where, now.pinned.stream.source, table, now.names[query.table],
-                          query.columns, probe.columns, now.moment, str(folder))  # fmt: skip
+                          query.columns, probe.columns, now.moment, now.seconds_left,
+                          str(folder))  # fmt: skip
             for failure in (
                 context.parallelize(list(enumerate(shared)), len(shared)).map(task).collect()
             ):
                 if failure is not None:
-                    raise SourceError(*failure)
+                    too_long, *parts_of_error = failure
+                    raise (TooLong if too_long else SourceError)(*parts_of_error)
             parts = [pyarrow.parquet.read_table(f) for f in sorted(folder.glob("*.parquet"))]
             return pa.concat_tables(parts)
 
@@ -276,23 +294,23 @@ def asking(
     columns: tuple[str, ...],
     asked: tuple[str, ...],
     moment: Moment,
+    seconds: float,
     folder: str,
-) -> Callable[[tuple[int, list[Key]]], tuple[str, str, str] | None]:
+) -> Callable[[tuple[int, list[Key]]], Failure | None]:
     """What a task does: it asks for one chunk of keys and writes the rows, or gives the parts of our error."""
 
-    def ask(numbered: tuple[int, list[Key]]) -> tuple[str, str, str] | None:
+    def ask(numbered: tuple[int, list[Key]]) -> Failure | None:
         number, chunk = numbered
         try:
             with (
                 connected(where, source) as connection,
-                explained(source),
+                limited(source, seconds),
                 joined(connection, moment.exported, moment.text),
             ):
-                rows = selected(
-                    connection, table, name, columns, equal_to_any(compared(table, asked), chunk)
-                )
+                keys = equal_to_any(compared(table, asked), chunk)
+                rows = selected(connection, table, name, columns, keys, seconds)
         except SourceError as problem:
-            return problem.what, problem.detail, problem.hint
+            return isinstance(problem, TooLong), problem.what, problem.detail, problem.hint
         pyarrow.parquet.write_table(rows, f"{folder}/part-{number}.parquet")
         return None
 

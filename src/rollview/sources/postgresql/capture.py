@@ -1,7 +1,7 @@
 """What a PostgreSQL source committed since it was last looked at: whole transactions, in commit order.
 
 H1  A transaction that is not past the stream's position has been captured and is skipped; every other one is taken
-    whole. One that was delivered before must be the one that the timeline knows.
+    whole. One that was delivered before must be the one that the timeline knows (history.py).
 H2  Nothing of a batch is believed unless, after it was read, the catalogue is what it was (fingerprint.py).
 H3  A TRUNCATE takes every row of the copy: it opens a batch of its own, so that the copy is complete before it.
 Reads and spools; the ledger's commit, and what gets which CSN, is the matter of rollview/capture.py.
@@ -10,19 +10,17 @@ Reads and spools; the ledger's commit, and what gets which CSN, is the matter of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-import psycopg
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rollview.changes import COUNT
-from rollview.errors import ChangesLost, Unreachable
-from rollview.ledger.rows import BaseRelation, Commit, Stream
+from rollview.errors import ChangesLost
+from rollview.ledger.rows import BaseRelation, Stream
 from rollview.sources.postgresql import slot
 from rollview.sources.postgresql.connect import Connection, connected
 from rollview.sources.postgresql.copy import negated
@@ -35,13 +33,15 @@ from rollview.sources.postgresql.decode import (
     Values,
 )
 from rollview.sources.postgresql.fingerprint import (
-    Fingerprint,
     born_empty,
+    changed,
     differences,
     fingerprint,
+    leaf_roots,
 )
+from rollview.sources.postgresql.history import Known, explained, marked
 from rollview.sources.postgresql.keyed import KeyedSpool
-from rollview.sources.postgresql.spool import Spool
+from rollview.sources.postgresql.spool import Spool, unwritable
 from rollview.sources.postgresql.table import Table, filled, picked, places, table_of
 from rollview.sources.postgresql.transactions import Ended, Event, Started, events
 
@@ -52,10 +52,6 @@ HEARTBEAT = 1 << 20
 
 Copy = Callable[[Table], Iterator[pa.RecordBatch]]
 """The copy of a table as of the stream's position: rows with signed counts, in the order in which they came."""
-
-
-Known = Callable[[int], Sequence[Commit]]
-"""The captured transactions past a position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +227,17 @@ class _Collector:
 
 
 def looked_at(
-    url: str, stream: Stream, relations: Sequence[BaseRelation], folder: Path, copy: Copy
+    url: str,
+    stream: Stream,
+    relations: Sequence[BaseRelation],
+    folder: Path,
+    copy: Copy,
+    known: Known,
 ) -> dict[str, tuple[int, int]]:
     """Without capturing: how many transactions and rows wait, by table; at most those of one batch."""
     tables = [table_of(r) for r in relations]
     with connected(url, stream.source) as connection:
-        now = marked(connection, stream)
+        now = marked(connection, stream, known)
         batch = read_batch(connection, stream, tables, now, folder, copy)
     batch.close()
     waiting: dict[str, tuple[int, int]] = {}
@@ -245,47 +246,6 @@ def looked_at(
             commits, rows = waiting.get(name, (0, 0))
             waiting[name] = (commits + 1, rows + came + went)
     return waiting
-
-
-def marked(connection: Connection, stream: Stream, known: Known | None = None) -> slot.Server:
-    """The server, once it is known to be the registered one: the next batch ends where its WAL ends now.
-
-    `known` gives the captured transactions past a position: those that are delivered again are compared (H1).
-    """
-    with _explained(stream):
-        now = slot.mark(connection)
-        found = slot.check(connection, stream, now)
-        if known is not None and found.confirmed < stream.position:
-            _check_again(connection, stream, now, known(found.confirmed))
-    return now
-
-
-def _check_again(
-    connection: Connection, stream: Stream, now: slot.Server, known: Sequence[Commit]
-) -> None:
-    """Raise unless the server delivers again what was captured, transaction by transaction (H1)."""
-    messages = slot.peeked(connection, stream, stream.position, None)
-    found = {
-        event.end_lsn: (event.xid, event.committed_at)
-        for event in events(messages, now.next_xid)
-        if isinstance(event, Ended)
-    }
-    for commit in known:
-        if commit.xid is not None and found.get(commit.position) != (
-            commit.xid,
-            commit.committed_at,
-        ):
-            raise slot.lost(
-                stream.source,
-                f"the server no longer has transaction {commit.xid}, which was captured: it was "
-                "restored from a backup",
-            )
-
-
-def confirm(connection: Connection, stream: Stream) -> None:
-    """Let the server forget what the ledger has."""
-    with _explained(stream):
-        slot.confirm(connection, stream)
 
 
 def read_batch(
@@ -297,7 +257,7 @@ def read_batch(
     copy: Copy,
 ) -> Batch:
     """The next batch of the stream, up to `now`; temporary files are in `folder`."""
-    with _explained(stream):
+    with explained(stream):
         oids = [t.oid for t in tables]
         first = fingerprint(connection, stream.publication, oids)
         born = born_empty(connection, stream.fingerprint, first)
@@ -314,7 +274,7 @@ def read_batch(
                 truncated |= _truncated(connection, stream, now)
                 found = differences(stream.fingerprint, seen, truncated, born)
             if found:
-                raise changed(stream, found)
+                raise changed(stream.source, found)
         except BaseException:
             batch.close()
             raise
@@ -338,6 +298,9 @@ def _collected(
     try:
         ran_out = collector.collect(events(messages, now.next_xid))
         ran_out = _cut_before_misfits(batch) and ran_out
+    except OSError as error:
+        batch.close()
+        raise unwritable(error) from error
     except BaseException:
         batch.close()
         raise
@@ -385,32 +348,3 @@ class _Counted:
 
     def close(self) -> None:
         self._messages.close()  # type: ignore[attr-defined] # a generator
-
-
-def leaf_roots(found: Fingerprint) -> dict[int, int]:
-    """The table that each leaf belongs to; a table without partitions is its own leaf."""
-    return {int(leaf): int(oid) for oid, t in found["tables"].items() for leaf in t["leaves"]}
-
-
-def changed(stream: Stream, found: Sequence[str]) -> ChangesLost:
-    """The error for changes that the stream has not shown."""
-    return ChangesLost(
-        f'source "{stream.source}" changed in a way that its stream does not show',
-        "; ".join(found),
-        f"rollview source resync {stream.source}",
-    )
-
-
-@contextmanager
-def _explained(stream: Stream) -> Iterator[None]:
-    """The server's errors inside in our words: what cannot be read any more, and what may be read later."""
-    try:
-        yield
-    except (psycopg.errors.UndefinedObject, psycopg.errors.ObjectNotInPrerequisiteState) as error:
-        raise ChangesLost(
-            f'changes of source "{stream.source}" are lost', str(error).strip(),
-            f"rollview source resync {stream.source}",
-        ) from None  # fmt: skip
-    except psycopg.Error as error:
-        what = f'the changes of source "{stream.source}" cannot be read'
-        raise Unreachable(what, str(error).strip()) from None

@@ -17,8 +17,10 @@ from rollview.sources.postgresql import roles
 from rollview.sources.postgresql.catalogue import unmapped
 from rollview.sources.postgresql.connect import Connection
 from rollview.sources.postgresql.roles import Place, quoted
+from rollview.sources.postgresql.table import Modes, mode_of
 
-OLDEST_VERSION = 140000
+OLDEST_VERSION = 150000
+"""Older ones have no row filters and column lists in their catalogue, which the fingerprint reads."""
 SAFE_VERSIONS = {15: 19, 16: 15, 17: 11, 18: 6}
 """The releases with the fix of CVE-2026-6471, which concerns plug-ins of logical decoding."""
 LONG_SECONDS = 10
@@ -42,12 +44,14 @@ def checklist(
     tables: Sequence[Place],
     publication: str,
     slot: str,
-    mode: str = "live",
+    modes: Modes = "live",
 ) -> list[Point]:
     """Every point, for these tables of the connection's database (M1)."""
     server = _server(connection, slot)
     role = _role(connection, tables)
-    each = [p for table in tables for p in _table(connection, table, mode)]
+    each = [
+        p for table in tables for p in _table(connection, table, mode_of(modes, ".".join(table)))
+    ]
     published = _publication(connection, publication, tables)
     return [*server, *role, *each, *published, *_waiting(connection)]
 
@@ -75,7 +79,9 @@ def _server(connection: Connection, slot: str) -> Iterator[Point]:
     version = connection.info.server_version
     if version < OLDEST_VERSION:
         yield Point(
-            BAD, "version", f"the server is PostgreSQL {version // 10000}; 14 is the oldest"
+            BAD,
+            "version",
+            f"the server is PostgreSQL {version // 10000}; {OLDEST_VERSION // 10000} is the oldest",
         )
     elif version % 10000 < SAFE_VERSIONS.get(version // 10000, 0):
         safe = f"{version // 10000}.{SAFE_VERSIONS[version // 10000]}"

@@ -5,7 +5,8 @@ Z2  What the ledger keeps of a connection is a reference without a secret: a URL
     PGPASSWORD or a passfile), `env:NAME`, or `file:PATH` of a file that only its owner can read. It is resolved
     anew for each connection. No error shows a password.
 Z3  The server is verified (sslmode=verify-full) unless it is local or the user says otherwise.
-Z4  A server that is silent for too long is an error: a stalled connection does not hang the caller.
+Z4  A server that is silent for too long is an error: a stalled connection does not hang the caller. Whoever hears
+    nothing asks by another connection whether the server is still at work for it; if not, the wait ends at once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import re
 import selectors
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,15 +55,22 @@ WATCHED: Mapping[str, Any] = {
     "application_name": "rollview",
 }
 SILENCE_SECONDS = 600.0
-"""How long a server may say nothing: a large transaction is decoded before its first change is sent."""
+"""How long a server may say nothing while it works: a large transaction is decoded before its first change is sent."""
+DOUBT_SECONDS = 15.0
+"""After how much silence a server is asked whether it works; what `connect_timeout` is added to, at most."""
+LATE_SECONDS = 1.0
+"""How long an answer may be on its way."""
+WORKING = "SELECT state = 'active' FROM pg_stat_activity WHERE pid = %s"
 
 URL = re.compile(r"postgres(ql)?://", re.IGNORECASE)
 
 
 class Patient(psycopg.Connection[tuple[Any, ...]]):
-    """A connection whose waits end (Z4)."""
+    """A connection whose waits end (Z4); `parameters` lead to the same server again."""
 
     silence_seconds = SILENCE_SECONDS
+    doubt_seconds = DOUBT_SECONDS
+    parameters: Mapping[str, Any] | None = None
 
     def wait(self, gen: PQGen[RV], interval: float = 0, timeout: float | None = None) -> RV:
         """Drive a generator of psycopg until it is done, or until the server was silent for too long."""
@@ -71,14 +80,9 @@ class Patient(psycopg.Connection[tuple[Any, ...]]):
             with selectors.DefaultSelector() as selector:
                 while True:
                     selector.register(self.fileno(), wanted)
-                    found = selector.select(limit)
+                    ready = self._heard(selector, limit)
                     selector.unregister(self.fileno())
-                    if not found:
-                        self.close()
-                        raise psycopg.OperationalError(
-                            f"the server said nothing for {limit:g} seconds"
-                        )
-                    wanted = gen.send(found[0][1])
+                    wanted = gen.send(ready)
         except StopIteration as end:
             done: RV = end.value
             return done
@@ -86,6 +90,40 @@ class Patient(psycopg.Connection[tuple[Any, ...]]):
             self.cancel_safe(timeout=5)
             self.close()
             raise
+
+    def _heard(self, selector: selectors.BaseSelector, limit: float) -> int:
+        """What there is to do, once there is something; ends the connection if the server does not work for it."""
+        until = time.monotonic() + limit
+        while True:
+            wait = min(until - time.monotonic(), self.doubt_seconds)
+            found = selector.select(max(0.0, wait))
+            left = until - time.monotonic()
+            if not found and left > 0:
+                if self._works():
+                    continue
+                found = selector.select(min(left, LATE_SECONDS))
+            if found:
+                return found[0][1]
+            self.close()
+            waited = limit - max(0.0, until - time.monotonic())
+            raise psycopg.OperationalError(f"the server said nothing for {waited:.1f} seconds")
+
+    def _works(self) -> bool:
+        """The server says, by another connection, that it works for this one; or that it takes no other one."""
+        if self.parameters is None:
+            return True
+        try:
+            other = Patient.connect(**self.parameters, autocommit=True)
+        except psycopg.errors.ConnectionTimeout:
+            return False
+        except psycopg.Error:
+            return True  # whoever refuses is there: the role may have so many connections only
+        other.silence_seconds = self.doubt_seconds
+        try:
+            with other:
+                return other.execute(WORKING, [self.info.backend_pid]).fetchone() == (True,)
+        except psycopg.Error:
+            return False
 
 
 def connected(
@@ -106,9 +144,11 @@ def connected(
     parameters["options"] = f"{parameters.get('options') or ''} {own}".strip()
     if replication:
         parameters["replication"] = "database"
+    parameters = {**WATCHED, **parameters}
     with explained(source, parameters.get("password")):
-        connection = Patient.connect(**{**WATCHED, **parameters}, autocommit=True)
+        connection = Patient.connect(**parameters, autocommit=True)
     connection.silence_seconds = silence_seconds
+    connection.parameters = {k: v for k, v in parameters.items() if k != "replication"}
     return connection
 
 

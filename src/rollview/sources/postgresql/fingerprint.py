@@ -1,8 +1,9 @@
 """What the stream does not say: the catalogue's word on the captured tables, and the identity of the server.
 
 I1  A fingerprint is the part of the catalogue in which every rewrite, attached or detached partition, changed
-    column, identity or publication shows. It is compared before and after each batch: as long as it is the same,
-    every changed row was in the stream.
+    column, identity or publication shows, also one that was taken back: a table that was taken out of the
+    publication and put back was not published in between. It is compared before and after each batch: as long as it
+    is the same, every changed row was in the stream.
 I2  New storage alone (relfilenode) is explained by a TRUNCATE in the stream; otherwise rows may have changed unseen.
 I3  What changes no row of the columns that are captured is no difference: a column that was added in place, and a
     partition that was made as one, empty.
@@ -16,6 +17,7 @@ from typing import Any
 
 from psycopg import sql
 
+from rollview.errors import ChangesLost
 from rollview.sources.postgresql.connect import Connection
 
 Fingerprint = dict[str, Any]
@@ -39,7 +41,13 @@ SELECT leaf.root::bigint, c.oid::bigint, c.relreplident::text, coalesce(pg_relat
     coalesce((SELECT t.xmin::text::bigint FROM pg_type t WHERE t.oid = c.reltype), 0),
     EXISTS (SELECT FROM pg_publication_tables p WHERE p.pubname = %s
         AND (p.schemaname, p.tablename) = (n.nspname, c.relname)),
-    r.prqual IS NOT NULL OR r.prattrs IS NOT NULL
+    r.prqual IS NOT NULL OR r.prattrs IS NOT NULL,
+    concat_ws(' ', (SELECT p.xmin FROM pg_publication p WHERE p.oid = %s),
+        (SELECT string_agg(concat(m.oid, ':', m.xmin), ' ' ORDER BY m.oid) FROM pg_publication_rel m
+         WHERE m.prpubid = %s AND (m.prrelid IN (leaf.root, c.oid)
+             OR m.prrelid IN (SELECT relid FROM pg_partition_ancestors(c.oid)))),
+        (SELECT string_agg(s.oid::text, ' ' ORDER BY s.oid) FROM pg_publication_namespace s
+         WHERE s.pnpubid = %s AND s.pnnspid = n.oid))
 FROM leaf JOIN pg_class c ON c.oid = leaf.oid JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_publication_rel r ON r.prrelid = leaf.root AND r.prpubid = %s
 WHERE c.relkind = 'r' ORDER BY 1, 2"""
@@ -60,9 +68,8 @@ def fingerprint(connection: Connection, publication: str, oids: Collection[int])
         found = connection.execute(PUBLICATION, [publication]).fetchone()
         tables = connection.execute(TABLES, [list(oids)]).fetchall()
         published = found[0] if found else 0
-        leaves = connection.execute(
-            LEAVES, [[t[0] for t in tables], publication, published]
-        ).fetchall()
+        of = [[t[0] for t in tables], publication, *[published] * 4]
+        leaves = connection.execute(LEAVES, of).fetchall()
         wanted = [*(t[0] for t in tables), *(leaf[1] for leaf in leaves)]
         columns = connection.execute(COLUMNS, [wanted]).fetchall()
     return {
@@ -82,10 +89,10 @@ def _table(
         "leaves": {
             str(leaf): {
                 "identity": identity, "storage": storage, "attached": attached, "made": made,
-                "published": published, "filtered": filtered,
+                "published": published, "filtered": filtered, "member": member,
                 "columns": [list(c[1:]) for c in columns if c[0] == leaf] if leaf != oid else [],
             }
-            for root, leaf, identity, storage, attached, made, published, filtered in leaves
+            for root, leaf, identity, storage, attached, made, published, filtered, member in leaves
             if root == oid
         },
     }  # fmt: skip
@@ -157,6 +164,8 @@ def _table_differences(
             found.append(
                 f'table "{name}" has another replica identity, partition or published part now'
             )
+        elif has["member"] != had.get("member", has["member"]):
+            found.append(f'table "{name}" may not have been published for a while')
     return found
 
 
@@ -168,7 +177,7 @@ def _kept(old: Sequence[Sequence[Any]], new: Sequence[Sequence[Any]]) -> list[Se
 
 def _same(had: Mapping[str, Any], leaf: Mapping[str, Any]) -> dict[str, Any]:
     """What must stay the same of a leaf."""
-    return {**leaf, "storage": 0, "columns": _kept(had["columns"], leaf["columns"])}
+    return {**leaf, "storage": 0, "member": "", "columns": _kept(had["columns"], leaf["columns"])}
 
 
 def _columns_changed(old: Sequence[Sequence[Any]], new: Sequence[Sequence[Any]]) -> str:
@@ -181,3 +190,17 @@ def _columns_changed(old: Sequence[Sequence[Any]], new: Sequence[Sequence[Any]])
         if now[number] != before[number]:
             return f'column "{before[number][1]}" was renamed, retyped or filled'
     return "its columns changed"
+
+
+def leaf_roots(found: Fingerprint) -> dict[int, int]:
+    """The table that each leaf belongs to; a table without partitions is its own leaf."""
+    return {int(leaf): int(oid) for oid, t in found["tables"].items() for leaf in t["leaves"]}
+
+
+def changed(source: str, found: Sequence[str]) -> ChangesLost:
+    """The error for changes that the stream has not shown."""
+    return ChangesLost(
+        f'source "{source}" changed in a way that its stream does not show',
+        "; ".join(found),
+        f"rollview source resync {source}",
+    )

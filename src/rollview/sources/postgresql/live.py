@@ -5,13 +5,15 @@ E1  A table at t is what the moment shows, without the changes that it shows alt
 E2  What the moment may show is known before anything is patched: transactions that are not captured yet are read from
     the slot without consuming them. They are later than every time that can be asked for.
 E3  Positions, timeline and logs are of one moment of the ledger: no transaction is both captured and not.
-E4  A moment is held no longer than HOLD_SECONDS by whoever asks in pieces; old row versions stay on the server so long.
+E4  Whoever asks by keys holds a moment no longer than the source allows, since old row versions stay on the server so
+    long: a question that would take longer is ended by the server, and asked again in smaller pieces (probe.py).
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,19 +24,25 @@ import pyarrow.parquet
 from psycopg import sql
 
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.errors import Unreachable
-from rollview.ledger.store import Ledger, Step, Stream
+from rollview.errors import ChangesLost, SourceError, Unreachable
+from rollview.ledger.store import Commit, Ledger, Step, Stream
 from rollview.sources.postgresql import keys
-from rollview.sources.postgresql.capture import marked, read_batch
+from rollview.sources.postgresql.capture import read_batch
 from rollview.sources.postgresql.connect import Connection, connected, explained
+from rollview.sources.postgresql.history import marked, verified
 from rollview.sources.postgresql.slot import flushed
 from rollview.sources.postgresql.snapshots import Moment, held, patches
 from rollview.sources.postgresql.spool import arrays
 from rollview.sources.postgresql.table import Table, Texts, table_of
 
 HOLD_SECONDS = 30.0
-"""How long a moment is held before those who ask in pieces begin another."""
+"""How long a moment is held at most, unless the source says otherwise (`hold`)."""
+LEAST_SECONDS = 1.0
+"""What any question may take, however short the time is that a moment may be held."""
 
+INDEXED = """
+SELECT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+    WHERE i.indrelid = %s::oid AND i.indisvalid AND i.indpred IS NULL AND a.attname = ANY(%s))"""
 PLACES = """
 SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = ANY(%s)"""
@@ -47,6 +55,10 @@ class Query:
     table: str
     columns: tuple[str, ...]
     condition: sql.Composable | None = None
+
+
+class TooLong(SourceError):
+    """A question took as long as a moment may be held (E4)."""
 
 
 @dataclass(slots=True)
@@ -75,7 +87,12 @@ class Pinned:
     tables: Mapping[str, Table]
     all_tables: Sequence[Table]
     where: str
+    hold_seconds: float
     steps: Mapping[str, Sequence[Step]]
+
+    def known(self, position: int) -> Sequence[Commit]:
+        """The captured transactions past a position."""
+        return self.ledger.commits_past(self.stream.source, position)
 
 
 @dataclass(slots=True)
@@ -95,6 +112,21 @@ class Reading:
         """The table of that name."""
         return self.pinned.tables[name]
 
+    @property
+    def old(self) -> bool:
+        """It is time for another moment: half of the time is kept for the next question (E4)."""
+        return self.moment.age_seconds > self.pinned.hold_seconds / 2
+
+    @property
+    def seconds_left(self) -> float:
+        """What a question may take."""
+        return max(self.pinned.hold_seconds - self.moment.age_seconds, LEAST_SECONDS)
+
+    def indexed(self, name: str, columns: Sequence[str]) -> bool:
+        """The server can look up one of the columns by an index."""
+        row = self.connection.execute(INDEXED, [self.table(name).oid, list(columns)]).fetchone()
+        return row == (True,)
+
     def pages(self, name: str) -> int:
         """How many pages the table has, with its partitions."""
         query = (
@@ -108,14 +140,16 @@ class Reading:
         """The answers to all queries, in one round trip; rows as the moment shows them, each with count 1."""
         if not queries:
             return []
-        text = sql.SQL(";\n").join(self._select(q) for q in queries)
-        with self.connection.cursor() as cursor, explained(self.pinned.stream.source):
+        seconds = self.seconds_left / len(queries)  # the server limits each statement by itself
+        selects = [self._select(q) for q in queries]
+        text = sql.SQL(";\n").join([limit(seconds), *selects, limit(0)])
+        with self.connection.cursor() as cursor, limited(self.pinned.stream.source, seconds):
             cursor.execute(text)
             self.asked.round_trips += 1
             answers = []
             for query in queries:
-                answers.append(self._rows(query, cursor))
                 cursor.nextset()
+                answers.append(self._rows(query, cursor))
         self.asked.rows += sum(a.num_rows for a in answers)
         return answers
 
@@ -149,16 +183,37 @@ def reading(
     ledger: Ledger, warehouse: Path, source: str, names: Sequence[str], many_keys: bool = False
 ) -> Iterator[Reading]:
     """Hold a moment of a database, ready to be asked about these tables; with `many_keys` they can be stored there."""
-    pin = _pin(ledger, warehouse, source, names)
-    with explained(source), connected(pin.where, source) as connection:
+    row = ledger.source(source)
+    assert row is not None, f"source {source} is in the ledger"
+    with (
+        explained(source),
+        connected(row.config["postgres"], source) as connection,
+        ExitStack() as stack,
+    ):
         stores = many_keys and keys.may_make_tables(connection)
         if stores:
             keys.make_table(connection)
-        places = _places(connection, pin)
-        locked = [sql.Identifier(schema, table) for schema, table, _ in places.values()]
-        with held(connection, locked) as moment:
-            tail = _tail(pin, moment) if moment.inserted > pin.stream.position else {}
-            yield Reading(pin, connection, moment, _names(places), stores, tail)
+        while True:
+            pin = _pin(ledger, warehouse, source, names)
+            try:
+                now = _begun(pin, connection, stores, stack)
+                break
+            except ChangesLost:
+                stack.close()
+                if ledger.stream(source) == pin.stream:
+                    raise
+                # Somebody has captured since, and let the server forget: it is said of an older position.
+        yield now
+
+
+def _begun(pin: Pinned, connection: Connection, stores: bool, stack: ExitStack) -> Reading:
+    """Take a moment of the server that is known to be the registered one, and what it shows too early (E2)."""
+    verified(connection, pin.stream, pin.known)
+    places = _places(connection, pin)
+    locked = [sql.Identifier(schema, table) for schema, table, _ in places.values()]
+    moment = stack.enter_context(held(connection, locked))
+    tail = _tail(pin, moment) if moment.inserted > pin.stream.position else {}
+    return Reading(pin, connection, moment, _names(places), stores, tail)
 
 
 def _pin(ledger: Ledger, warehouse: Path, source: str, names: Sequence[str]) -> Pinned:
@@ -169,7 +224,8 @@ def _pin(ledger: Ledger, warehouse: Path, source: str, names: Sequence[str]) -> 
         steps = {name: ledger.steps(name) for name in names}
         chosen = {name: tables[name] for name in names}
         return Pinned(ledger, warehouse, stream, ledger.newest_csn(), chosen,
-                      list(tables.values()), row.config["postgres"], steps)  # fmt: skip
+                      list(tables.values()), row.config["postgres"],
+                      row.config.get("hold", HOLD_SECONDS), steps)  # fmt: skip
 
 
 def _places(connection: Connection, pin: Pinned) -> dict[str, tuple[str, str, str]]:
@@ -196,7 +252,7 @@ def _tail(pin: Pinned, moment: Moment) -> dict[str, pa.Table]:
     """The changes that the moment shows and that are not captured yet, taken out (E2)."""
     found: dict[str, list[pa.Table]] = {name: [] for name in pin.tables}
     with connected(pin.where, pin.stream.source) as connection:
-        now = marked(connection, pin.stream)
+        now = marked(connection, pin.stream, pin.known)
         if not flushed(now, moment.inserted):
             raise Unreachable(
                 f'source "{pin.stream.source}" cannot be read now',
@@ -217,6 +273,12 @@ def _tail(pin: Pinned, moment: Moment) -> dict[str, pa.Table]:
                 batch.close()
             if batch.complete:
                 break
+            if moment.age_seconds > pin.hold_seconds:
+                raise TooLong(
+                    f'source "{stream.source}" is too far ahead of what was captured',
+                    f"reading it took longer than {pin.hold_seconds:g} seconds",
+                    "rollview capture, then try again",
+                )
             stream = batch.moved(len(batch.transactions))
     return {name: pa.concat_tables(parts) for name, parts in found.items() if parts}
 
@@ -258,6 +320,28 @@ def changes(pin_ledger: Ledger, warehouse: Path, table: Table, lo: Csn, hi: Csn)
 Answers = psycopg.Cursor[tuple[object, ...]]
 
 
+def limit(seconds: float) -> sql.Composed:
+    """The statement after which the server ends what takes longer, with 0 nothing; of the same round trip."""
+    return sql.SQL("SET LOCAL statement_timeout = {}").format(sql.Literal(int(seconds * 1000)))
+
+
+@contextmanager
+def limited(source: str, seconds: float) -> Iterator[None]:
+    """The server's errors in our words; what it ended because it took too long, as TooLong."""
+    began = time.monotonic()
+    with explained(source):
+        try:
+            yield
+        except psycopg.errors.QueryCanceled as error:
+            if time.monotonic() - began < seconds:
+                raise  # by somebody else
+            raise TooLong(
+                f'the database of source "{source}" takes too long to answer',
+                f"{str(error).strip()}, after {seconds:.0f} seconds",
+                'allow more: rollview source add … --hold "2 minutes"; or take mode = "replica"',
+            ) from None
+
+
 def select(
     name: sql.Composable, columns: Sequence[str], condition: sql.Composable | None
 ) -> sql.Composed:
@@ -285,9 +369,11 @@ def selected(
     name: sql.Composable,
     columns: Sequence[str],
     condition: sql.Composable,
+    seconds: float,
 ) -> pa.Table:
     """Some rows of a table, each with count 1, in the transaction that is open."""
     with connection.cursor() as cursor:
+        cursor.execute(limit(seconds))
         cursor.execute(select(name, columns, condition))
         return answer(cursor, narrowed(table, columns))
 

@@ -5,8 +5,9 @@ R2  Where a table is asked through another one of the same query, the keys of th
     rows that the moment does not show have partners that it would not have looked for. What was asked for too much
     is dropped: it would not be patched.
 R3  One round trip a round and database, as long as its keys fit into a query or a table; different databases at the
-    same time. Arrays in chunks otherwise, table by table, each chunk at a moment that is not too old (live.py, E4),
-    or, where there are very many, by the executors at one exported moment.
+    same time. Otherwise, and where that takes too long, table by table in pieces, each at a moment that is not too
+    old (live.py, E4); where keys are very many, a piece is shared out among the executors at one exported moment.
+R4  No moment is held while keys are computed elsewhere: it begins with the first question of a round.
 What is asked in which order: calculus/probing.py.
 """
 
@@ -22,6 +23,7 @@ from psycopg import sql
 
 from rollview.calculus.probing import Probe, ProbePlan
 from rollview.changes import COUNT, Csn
+from rollview.errors import SourceError
 from rollview.sources.postgresql import live
 from rollview.sources.postgresql.connect import explained
 from rollview.sources.postgresql.keys import (
@@ -38,7 +40,7 @@ from rollview.sources.postgresql.keys import (
     keys_of,
     store,
 )
-from rollview.sources.postgresql.live import Asked, Query, Reading
+from rollview.sources.postgresql.live import Asked, Query, Reading, TooLong
 from rollview.sources.postgresql.table import Table
 
 Place = tuple[int, int]
@@ -71,8 +73,14 @@ KeyRows = Callable[[int, int, tuple[str, ...]], pa.Table]
 """(term, input, columns) -> rows of an input that is no probe, as far as they join what is known: its key columns."""
 Opening = Callable[[str], AbstractContextManager[Reading]]
 """Holds a moment of a source."""
-Executors = Callable[[Reading, Query, Probe, list[list[Key]]], pa.Table]
-"""Asks a query for the keys of a probe, chunk by chunk in parallel, at the moment of the reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executors:
+    """Those who ask a query for the keys of a probe in parallel, at the moment of a reading; so many at once."""
+
+    ask: Callable[[Reading, Query, Probe, list[list[Key]]], pa.Table]
+    at_once: int
 
 
 @dataclass(slots=True)
@@ -81,26 +89,23 @@ class _Session:
 
     opening: Callable[[], AbstractContextManager[Reading]]
     stack: ExitStack = field(default_factory=ExitStack)
-    reading: Reading = field(init=False)
+    reading: Reading | None = None
     asked: Asked = field(default_factory=Asked)
 
-    def open(self) -> None:
-        self.reading = self.stack.enter_context(self.opening())
-
-    def close(self) -> None:
-        if hasattr(self, "reading"):
-            self._count()
-        self.stack.close()
-
-    def renewed_if_old(self) -> Reading:
-        if self.reading.moment.age_seconds > live.HOLD_SECONDS:
-            self._count()
-            self.stack.close()
-            self.open()
+    def ready(self) -> Reading:
+        """The moment that is held, or another one if there is none or it is old."""
+        if self.reading is not None and self.reading.old:
+            self.release()
+        if self.reading is None:
+            self.reading = self.stack.enter_context(self.opening())
         return self.reading
 
-    def _count(self) -> None:
-        self.asked.add(self.reading.asked)
+    def release(self) -> None:
+        """Let the moment go."""
+        if self.reading is not None:
+            self.asked.add(self.reading.asked)
+            self.reading = None
+        self.stack.close()
 
 
 def probed(
@@ -117,9 +122,11 @@ def probed(
     with ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(max(1, len(names))))
         for session in sessions.values():
-            stack.callback(session.close)
-        list(pool.map(_Session.open, sessions.values()))
+            stack.callback(session.release)
         for number in range(max((len(t.plan.rounds) for t in terms), default=0)):
+            if any(r.through for t in terms for r in t.plan.rounds[number : number + 1]):
+                for session in sessions.values():
+                    session.release()
             asks = work.round(number)
             results = pool.map(
                 lambda name, asks=asks: _asked(work, sessions[name], asks[name]), asks
@@ -181,17 +188,23 @@ class _Work:
 def _asked(work: _Work, session: _Session, asks: Sequence[_Ask]) -> dict[Place, pa.Table]:
     """The answers of one source in one round."""
     most = max((len(a.keys) for a in asks if a.keys is not None), default=0)
-    large = work.executors is not None and most > LARGE
-    if not large and (most <= INLINE or session.reading.stores_keys):
-        return _together(work, session.reading, asks)
+    large, length = work.executors is not None and most > LARGE, CHUNK
+    if not large and (most <= INLINE or session.ready().stores_keys):
+        try:
+            return _together(work, session.ready(), asks)
+        except TooLong:
+            session.release()
+            length = _shorter(min(most, CHUNK))
     answers: dict[Place, pa.Table] = {}
     for ask in asks:
         keys = _keys(work, ask, answers)
-        if work.executors is not None and len(keys) > LARGE:
-            answers[ask.place] = _in_parallel(work, session.renewed_if_old(), ask, keys)
-        else:
-            answers[ask.place] = _in_chunks(work, session, ask, keys)
+        answers[ask.place] = _in_pieces(work, session, ask, keys, length)
     return answers
+
+
+def _shorter(length: int) -> int:
+    """How many keys to ask for at a time, where so many took too long."""
+    return max(1, length // 4)
 
 
 def _keys(work: _Work, ask: _Ask, answers: Mapping[Place, pa.Table]) -> frozenset[Key]:
@@ -262,29 +275,60 @@ def _through(
     return equal_to_found(columns, found, sorted(extra))
 
 
-def _in_chunks(work: _Work, session: _Session, ask: _Ask, keys: frozenset[Key]) -> pa.Table:
-    """One table, its keys in arrays of a bounded length, each at a moment that is not too old."""
-    asked = work.input(ask.place)
-    parts = []
-    for chunk in chunks(sorted(keys), CHUNK):
-        reading = session.renewed_if_old()
-        condition = equal_to_any(compared(reading.table(asked.table), ask.probe.columns), chunk)
-        (shown,) = reading.fetched([Query(asked.table, asked.columns, condition)])
-        reading.asked.keys += len(chunk)
-        parts.append(_patched(reading, asked, ask.probe, set(chunk), shown))
+def _in_pieces(
+    work: _Work, session: _Session, ask: _Ask, keys: frozenset[Key], length: int
+) -> pa.Table:
+    """One table, so many keys at a time, each time at a moment that is not too old; fewer where it takes too long."""
+    asked, rest = work.input(ask.place), sorted(keys)
+    parts = [_no_rows(session.ready(), asked)]
+    while rest:
+        reading = session.ready()
+        executors = work.executors if len(rest) > LARGE else None
+        piece = rest[: length * (executors.at_once if executors else 1)]
+        try:
+            shown = _shown(reading, asked, ask.probe, list(chunks(piece, length)), executors)
+        except TooLong as problem:
+            session.release()
+            if length == 1 or not session.ready().indexed(asked.table, ask.probe.columns):
+                raise _not_cut(asked, ask.probe, problem) from None
+            length = _shorter(length)
+            continue
+        parts.append(_patched(reading, asked, ask.probe, set(piece), shown))
+        rest = rest[len(piece) :]
     return pa.concat_tables(parts)
 
 
-def _in_parallel(work: _Work, reading: Reading, ask: _Ask, keys: frozenset[Key]) -> pa.Table:
-    """One table, its keys shared out among the executors, all at this moment."""
-    asked = work.input(ask.place)
-    assert work.executors is not None, "whoever asks in parallel has executors"
-    shared = list(chunks(sorted(keys), CHUNK))
-    shown = work.executors(reading, Query(asked.table, asked.columns), ask.probe, shared)
-    reading.asked.round_trips += len(shared)
-    reading.asked.keys += len(keys)
+def _shown(
+    reading: Reading,
+    asked: LiveInput,
+    probe: Probe,
+    piece: list[list[Key]],
+    executors: Executors | None,
+) -> pa.Table:
+    """What the moment shows of some keys."""
+    reading.asked.keys += sum(map(len, piece))
+    if executors is None:
+        columns = compared(reading.table(asked.table), probe.columns)
+        conditions = [equal_to_any(columns, chunk) for chunk in piece]
+        queries = [Query(asked.table, asked.columns, condition) for condition in conditions]
+        return pa.concat_tables(reading.fetched(queries))
+    shown = executors.ask(reading, Query(asked.table, asked.columns), probe, piece)
+    reading.asked.round_trips += len(piece)
     reading.asked.rows += shown.num_rows
-    return _patched(reading, asked, ask.probe, set(keys), shown)
+    return shown
+
+
+def _not_cut(asked: LiveInput, probe: Probe, problem: TooLong) -> SourceError:
+    """The error for a question that takes too long, however few keys it is asked for."""
+    listed = ", ".join(probe.columns)
+    return SourceError(
+        f'table "{asked.table}" cannot be looked up by ({listed}) in the time that a snapshot may be held',
+        problem.detail, f"make an index on ({listed}); or {problem.hint}",
+    )  # fmt: skip
+
+
+def _no_rows(reading: Reading, asked: LiveInput) -> pa.Table:
+    return live.counted(live.narrowed(reading.table(asked.table), asked.columns), [])
 
 
 def _patched(

@@ -9,6 +9,7 @@ Y3  The tables are locked against DDL from before the slot until their rows are 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +29,10 @@ from rollview.sources.postgresql.checklist import Point, checklist, refuse
 from rollview.sources.postgresql.connect import Connection, connected, explained
 from rollview.sources.postgresql.fingerprint import fingerprint
 from rollview.sources.postgresql.load import Moment, Part, begin_at, parts_of
-from rollview.sources.postgresql.table import MODES, Table
+from rollview.sources.postgresql.table import MODES, Modes, Table, mode_of, table_of
 from rollview.sources.postgresql.types import spark_type
 
+LONGEST_NAME = 63
 TABLE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
@@ -46,20 +48,31 @@ class Prepared:
 
 def slot_name(ledger: Ledger, source: str) -> str:
     """The name of the source's slot, which no other warehouse uses (Y2)."""
-    return f"rollview_{ledger.warehouse_id[:8]}_{source}"[:63]
+    return _fitting(f"rollview_{ledger.warehouse_id[:8]}_{source}")
 
 
 def publication_name(source: str) -> str:
     """The name of the source's publication, unless the owner made one of another name."""
-    return f"rollview_{source}"[:63]
+    return _fitting(f"rollview_{source}")
+
+
+def _fitting(name: str) -> str:
+    """A name that the server takes whole, and that no other one becomes."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def checked_tables(
-    connection: Connection, source: str, wanted: Sequence[str] | Mapping[str, str] | None, mode: str
+    connection: Connection,
+    source: str,
+    wanted: Sequence[str] | Mapping[str, str] | None,
+    modes: Modes,
 ) -> tuple[tuple[Table, FoundTable], ...]:
     """The tables that will be captured, each checked (Y1)."""
-    if mode not in MODES:
-        raise ConfigError(f'mode cannot be "{mode}"', hint=f"one of: {', '.join(MODES)}")
+    for mode in [modes] if isinstance(modes, str) else modes.values():
+        if mode not in MODES:
+            raise ConfigError(f'mode cannot be "{mode}"', hint=f"one of: {', '.join(MODES)}")
     chosen = chosen_tables(connection, source, wanted)
     for name, found in chosen.items():
         if not TABLE_NAME.fullmatch(name) or name.startswith("_rv_"):
@@ -68,7 +81,7 @@ def checked_tables(
                 f'give it a name of its own: tables={{"name": "{found.place}"}}',
             )  # fmt: skip
     return tuple(
-        (described(connection, f"{source}.{name}", found, mode), found)
+        (described(connection, f"{source}.{name}", found, mode_of(modes, found.place)), found)
         for name, found in chosen.items()
     )
 
@@ -95,12 +108,13 @@ def points_now(ledger: Ledger, source: Source) -> list[Point]:
     oids = [int(r.table_id) for r in ledger.relations(source.name)]
     with connected(source.config["postgres"], source.name) as connection, explained(source.name):
         places = connection.execute(
-            "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-            " WHERE c.oid = ANY(%s) ORDER BY 1, 2", [oids],
+            "SELECT n.nspname, c.relname, c.oid::bigint FROM pg_class c"
+            " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = ANY(%s) ORDER BY 1, 2", [oids],
         ).fetchall()  # fmt: skip
-        tables = [(schema, table) for schema, table in places]
-        mode = source.config.get("mode", "replica")
-        return checklist(connection, tables, stream.publication, stream.slot, mode)
+        tables = [(schema, table) for schema, table, _ in places]
+        by_oid = {int(r.table_id): table_of(r).mode for r in ledger.relations(source.name)}
+        modes = {f"{schema}.{table}": by_oid[oid] for schema, table, oid in places}
+        return checklist(connection, tables, stream.publication, stream.slot, modes)
 
 
 @contextmanager
@@ -109,15 +123,15 @@ def prepared(
     url: str,
     source: str,
     wanted: Sequence[str] | Mapping[str, str] | None,
-    mode: str,
+    modes: Modes,
     publication: str | None = None,
 ) -> Iterator[Prepared]:
     """Make publication and slot; inside, the tables can be loaded. An error inside takes both back."""
     name, published = slot_name(ledger, source), publication or publication_name(source)
     with connected(url, source, writes=True) as connection:
-        tables = checked_tables(connection, source, wanted, mode)
+        tables = checked_tables(connection, source, wanted, modes)
         places = [(found.schema, found.table) for _, found in tables]
-        points = checklist(connection, places, published, name, mode)
+        points = checklist(connection, places, published, name, modes)
         refuse(source, [p for p in points if not p.subject.startswith("publication")])
         made = _publish(connection, source, published, [found for _, found in tables])
         try:

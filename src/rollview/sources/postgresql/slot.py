@@ -41,7 +41,8 @@ STATE = """
 SELECT (SELECT system_identifier::text FROM pg_control_system()),
     ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int,
     (pg_current_wal_insert_lsn() - '0/0')::bigint, (pg_current_wal_flush_lsn() - '0/0')::bigint,
-    clock_timestamp(), pg_snapshot_xmax(pg_current_snapshot())::text::bigint"""
+    clock_timestamp(), pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+WHERE NOT pg_is_in_recovery()"""
 
 SLOT = """
 SELECT plugin, coalesce(wal_status, 'lost'), active_pid, (confirmed_flush_lsn - '0/0')::bigint
@@ -92,9 +93,14 @@ def lsn(position: int) -> str:
 
 
 def server(connection: Connection) -> Server:
-    """The server now."""
+    """The server now; a standby, or one that has not recovered yet, cannot be captured from."""
     row = connection.execute(STATE).fetchone()
-    assert row is not None, "a SELECT without FROM has one row"
+    if row is None:
+        raise Unreachable(
+            f'the server of database "{connection.info.dbname}" only follows another one now',
+            "it is a standby, or it has not recovered yet",
+            "name the primary server, or wait until this one is",
+        )
     return Server(*row)
 
 
@@ -140,7 +146,20 @@ def created(
 
 
 def check(connection: Connection, stream: Stream, now: Server) -> Slot:
-    """The stream's slot, once server and slot are known to be what they were (O2)."""
+    """The stream's slot, once server and slot are known to be what they were (O2) and nobody else reads it."""
+    check_server(stream, now)
+    found = check_slot(stream, _free(connection, stream.slot))
+    if found.active_pid is not None and found.active_pid != connection.info.backend_pid:
+        raise Unreachable(
+            f'the changes of source "{stream.source}" cannot be read',
+            f'replication slot "{stream.slot}" is in use by process {found.active_pid} of the server',
+            f"end it: SELECT pg_terminate_backend({found.active_pid})",
+        )
+    return found
+
+
+def check_server(stream: Stream, now: Server) -> None:
+    """Raise unless the server is the one that was registered, and has what was captured."""
     source = stream.source
     if (now.system_id, now.timeline) != (stream.system_id, stream.timeline):
         raise lost(source, "the server is not the one that was registered: it was restored from a "
@@ -148,7 +167,11 @@ def check(connection: Connection, stream: Stream, now: Server) -> Slot:
     if now.inserted < stream.position:
         raise lost(source, f"the server's WAL ends at {lsn(now.inserted)}, before {lsn(stream.position)}, "
                     "which was captured: it was restored from a backup")  # fmt: skip
-    found = _free(connection, stream.slot)
+
+
+def check_slot(stream: Stream, found: Slot | None) -> Slot:
+    """The slot, unless it cannot deliver what comes after the stream's position."""
+    source = stream.source
     if found is None:
         raise lost(source, f'its replication slot "{stream.slot}" is gone')
     if found.plugin != PLUGIN:
@@ -159,12 +182,6 @@ def check(connection: Connection, stream: Stream, now: Server) -> Slot:
     if found.confirmed > stream.position:
         raise lost(source, f'somebody moved replication slot "{stream.slot}" to {lsn(found.confirmed)}, '
                     f"past {lsn(stream.position)}, which was captured")  # fmt: skip
-    if found.active_pid is not None and found.active_pid != connection.info.backend_pid:
-        raise Unreachable(
-            f'the changes of source "{source}" cannot be read',
-            f'replication slot "{stream.slot}" is in use by process {found.active_pid} of the server',
-            f"end it: SELECT pg_terminate_backend({found.active_pid})",
-        )
     return found
 
 

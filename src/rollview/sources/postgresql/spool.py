@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.errors import SourceError
+from rollview.errors import SourceError, WarehouseError
 from rollview.sources.postgresql.table import Table, Texts
 from rollview.sources.postgresql.types import arrow_type, column_read, reader
 
@@ -55,7 +56,8 @@ class Spool:
 
     def close(self) -> None:
         """Let the temporary file go."""
-        self._file.close()
+        with suppress(OSError):  # of a full disk, for bytes that nobody will read
+            self._file.close()
 
     def clear(self) -> None:
         """Forget everything."""
@@ -137,6 +139,14 @@ class Spool:
         for place in (path, folder, folder.parent):
             _to_disk(place)
         return WrittenStep(lo, hi, rows, taken, path.stat().st_size) if rows else None
+
+
+def unwritable(error: OSError) -> WarehouseError:
+    """The error for rows that cannot be put aside or written: above all, of a full disk."""
+    return WarehouseError(
+        "what was captured cannot be written", str(error),
+        "free some space in the warehouse folder; nothing is lost, the server keeps its changes",
+    )  # fmt: skip
 
 
 class Misfit(SourceError):

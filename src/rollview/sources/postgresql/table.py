@@ -7,7 +7,7 @@ W2  Values that the server did not send because they are unchanged are taken fro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -21,6 +21,8 @@ from rollview.sources.postgresql.types import arrow_type
 
 MODES = ("live", "replica")
 """How a table is read: from the server, patched, or from an exact copy."""
+Modes = str | Mapping[str, str]
+"""The mode of all tables, or of each by its place (schema.table)."""
 
 Texts = tuple[str | None, ...]
 """A row as texts, in the order of the table's columns."""
@@ -34,6 +36,11 @@ class TableColumn:
     type_oid: int
     modifier: int
     codec: str
+
+
+def mode_of(modes: Modes, place: str) -> str:
+    """The mode of the table at a place."""
+    return modes if isinstance(modes, str) else modes[place]
 
 
 @dataclass(frozen=True, slots=True)
