@@ -5,6 +5,9 @@ from __future__ import annotations
 import sqlglot
 from sqlglot import exp
 
+OTHER_NAMES = {"SOME": "BOOL_OR", "TRY_SUM": "SUM", "XXHASH64": "HASH"}
+"""DuckDB's SUM is the same as TRY_SUM as long as nothing overflows."""
+
 
 def in_duck_words(tree: exp.Expr) -> exp.Expr:
     """The tree with DuckDB's lateral joins; no rows make no groups, as in Spark, also for the empty grouping set."""
@@ -13,11 +16,11 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
             select.append("joins", _joined(view))
         if _has_sets(select.args.get("group")):
             select.having("COUNT(*) > 0", copy=False)
+    for either in list(tree.find_all(exp.Any)):
+        if isinstance(either.this, exp.Paren) and not isinstance(either.parent, exp.Like):
+            either.replace(exp.LogicalOr(this=either.this.this.copy()))
     for call in tree.find_all(exp.Anonymous):
-        if call.name.upper() == "TRY_SUM":  # the same, as long as nothing overflows
-            call.set("this", "SUM")
-        if call.name.upper() == "XXHASH64":
-            call.set("this", "HASH")
+        call.set("this", OTHER_NAMES.get(call.name.upper(), call.this))
     for call in list(tree.find_all(exp.Grouping, exp.GroupingId, exp.Anonymous)):
         name = call.name.upper() if isinstance(call, exp.Anonymous) else call.key.upper()
         if name.startswith("GROUPING") and not isinstance(call.parent, exp.Cast):

@@ -31,6 +31,7 @@ from rollview.views.functions import (
     WORDS_AS_CALLS,
 )
 from rollview.views.nodes import CLOCK_WORDS, QUERY_ONLY, REFUSALS, SHARED, Refusal
+from rollview.views.quantified import is_quantified
 from rollview.views.syntax import DEEPEST_NESTING, Text, call_name
 
 RESERVED = ("_rv_", "_rvx_")
@@ -114,11 +115,17 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
         case exp.Distinct() if node.args.get("on"):
             hint = "query the view with a window function"
             raise refusal_of(text, node, Refusal("DISTINCT ON", hint, word="DISTINCT"))
-        case exp.Any() | exp.All() if not isinstance(node.parent, (exp.Like, exp.ILike)):
-            hint = "Spark has no such comparison; write IN or EXISTS, or compare with MIN or MAX"
+        case exp.Any() | exp.All() if not _may_compare(node, limits):
+            hint = "write IN or EXISTS, or compare with MIN or MAX"
             raise refusal_of(text, node, Refusal(node.key.upper(), hint))
         case _ if limits is VIEW:
             _check_view(text, node)
+
+
+def _may_compare(node: exp.Expr, limits: Limits) -> bool:
+    """LIKE ANY and LIKE ALL are Spark's own; of a subquery, what quantified.py writes out in views."""
+    like = isinstance(node.parent, (exp.Like, exp.ILike))
+    return like or (limits is VIEW and is_quantified(node))
 
 
 def _check_table(text: Text, node: exp.Table) -> None:

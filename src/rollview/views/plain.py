@@ -1,7 +1,8 @@
 """Plain forms: what SQL can say in several ways is rewritten into the one way that the rest knows.
 
 A window that is named in WINDOW is written where it is used. QUALIFY becomes a filter over a subquery. LIMIT after a
-query in parentheses moves inside them. LIMIT needs an order, and an order without LIMIT means nothing to a view.
+query in parentheses moves inside them. LIMIT needs an order, and an order without LIMIT means nothing to a view. ANY
+and ALL are quantified.py's matter.
 Changes the tree in place, before anything is looked up; knows trees only.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.views.grouping import call_of
+from rollview.views.quantified import write_out
 from rollview.views.syntax import Text, column, unwrapped
 from rollview.views.windows import bounds_of
 
@@ -18,6 +20,7 @@ CUT = ("order", "limit", "offset")
 
 def plain(text: Text, tree: exp.Query) -> None:
     """Rewrite the tree in place."""
+    write_out(tree)
     for query in reversed(list(tree.find_all(exp.Query))):
         if isinstance(query, exp.Subquery):
             _move_inside(text, query)
