@@ -66,6 +66,8 @@ WINDOWS = {
         f"SELECT b.l, t.r FROM b JOIN (SELECT r FROM a ORDER BY r {FIRST} LIMIT 2) t ON b.r = t.r",
     "SELECT l, MAX(r) OVER w AS m FROM a WINDOW w AS (PARTITION BY l ORDER BY r ROWS 1 PRECEDING)":
         f"SELECT l, MAX(r) OVER (PARTITION BY l ORDER BY r {FIRST} ROWS 1 PRECEDING) FROM a",
+    "SELECT STRING_AGG(CAST(r AS STRING), ',') WITHIN GROUP (ORDER BY l) AS t FROM a":
+        f"SELECT STRING_AGG(CAST(r AS VARCHAR), ',' ORDER BY l {FIRST}, CAST(r AS VARCHAR) {FIRST}) FROM a",
 }  # fmt: skip
 """SQL, and the same in DuckDB's words with every tie settled by hand."""
 

@@ -378,6 +378,9 @@ def _windows(draft: Draft, select: exp.Select, outputs: Outputs) -> tuple[Block,
 def _before_windows(draft: Draft, select: exp.Select) -> tuple[list[Projection], PartsOf]:
     """The projections over references, and what computes their operands: FROM and WHERE, or groups."""
     found, growing = _selected(draft, select)
+    if asks_of_groups(select):
+        label, hint = "a subquery beside windows over groups", "group in a subquery in FROM"
+        raise draft.text.refused(draft.text.place(select), label, hint, "SUBQUERY_EXPRESSION")
     projections = [(name, growing.valued(tree)) for name, tree in found.projections]
     keys = tuple(growing.valued(key) for key in found.keys)
     having = growing.valued(found.having) if found.having is not None else None

@@ -31,6 +31,7 @@ from rollview.views.functions import (
     WORDS_AS_CALLS,
 )
 from rollview.views.nodes import CLOCK_WORDS, QUERY_ONLY, REFUSALS, SHARED, Refusal
+from rollview.views.plain import may_ask_in_where
 from rollview.views.quantified import is_quantified
 from rollview.views.syntax import DEEPEST_NESTING, Text, call_name
 
@@ -181,12 +182,14 @@ def _counts_rows(call: exp.Anonymous) -> bool:
 
 
 def _check_subquery(text: Text, node: exp.Expr) -> None:
-    """Subqueries stand in SELECT, WHERE and HAVING."""
+    """Subqueries stand in SELECT, WHERE, HAVING, and in ON of inner joins."""
     join = node.find_ancestor(exp.Join, exp.Select)
     inside = isinstance(node.parent, (exp.From, exp.Join, exp.SetOperation, exp.Subquery, exp.CTE))
-    if isinstance(join, exp.Join) and not inside:
+    if isinstance(join, exp.Join) and not inside and not may_ask_in_where(join):
         hint = "write the condition with the subquery in WHERE, or join with the subquery"
-        raise refusal_of(text, node, Refusal("a subquery in ON", hint, "SUBQUERY_EXPRESSION"))
+        raise refusal_of(
+            text, node, Refusal("a subquery in ON of an outer join", hint, "SUBQUERY_EXPRESSION")
+        )
 
 
 def _check_call(text: Text, node: exp.Anonymous, limits: Limits) -> None:

@@ -33,7 +33,13 @@ WINDOW_PARTS = (
 
 def windowed(select: exp.Expr) -> bool:
     """Whether the SELECT calls window functions."""
-    return any(e.find(exp.Window) for e in select.expressions)
+    return any(_holds_window(e) for e in select.expressions)
+
+
+def _holds_window(tree: exp.Expr) -> bool:
+    """A window is called in the tree, but not inside a subquery of it."""
+    nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
+    return any(isinstance(node, exp.Window) for node in nodes)
 
 
 def limited(query: exp.Expr) -> bool:
@@ -83,7 +89,7 @@ def operands_of(trees: Sequence[exp.Expr]) -> list[exp.Expr]:
 
 
 def _is_operand(node: exp.Expr) -> bool:
-    if isinstance(node, WINDOW_PARTS) or node.find(exp.Window) or _is_window_call(node):
+    if isinstance(node, WINDOW_PARTS) or _holds_window(node) or _is_window_call(node):
         return False
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
         return False
