@@ -17,9 +17,10 @@ from sqlglot import exp
 
 from rollview.views.blocks import BagReduce
 from rollview.views.draft import Draft, Outputs, Part, Rows
+from rollview.views.functions import GROUPING
 from rollview.views.grouping import bare, is_aggregate
 from rollview.views.memory import bag_reduce
-from rollview.views.syntax import Text, column, quoted, sql_of
+from rollview.views.syntax import Text, call_name, column, quoted, sql_of
 
 PartsOf = Callable[[Sequence[exp.Expr]], tuple[Part, ...]]
 """The parts that compute the given expressions over references."""
@@ -93,7 +94,8 @@ def _is_operand(node: exp.Expr) -> bool:
         return False
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
         return False
-    counts = is_aggregate(node) or any(is_aggregate(n) for n in node.find_all(exp.Anonymous))
+    calls = list(node.find_all(exp.Anonymous))
+    counts = is_aggregate(node) or any(is_aggregate(n) or call_name(n) in GROUPING for n in calls)
     return counts or node.find(exp.Column) is not None
 
 
