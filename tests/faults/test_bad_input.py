@@ -380,25 +380,37 @@ def test_a_view_whose_build_fails_is_taken_back(
     assert not any(p.is_dir() and not os.listdir(p) for p in (wh.path / "views").iterdir())
 
 
-def test_a_step_that_fails_stops_the_view_until_the_row_goes(world: World) -> None:
+@pytest.mark.parametrize(
+    ("shown", "inserted", "said", "row"),
+    [
+        ("100 / s.amount", "(200, 1, 0)", "DIVIDE_BY_ZERO", "id = 200, amount = Decimal('0.00')"),
+        ("s.id + 9223372036854775000", "(808, 1, 1)", "ARITHMETIC_OVERFLOW", "id = 808"),
+        ("CAST(s.id AS TINYINT)", "(200, 1, 1)", "CAST_OVERFLOW", "id = 200"),
+    ],
+)
+def test_a_step_that_fails_stops_the_view_until_the_row_goes(
+    world: World, shown: str, inserted: str, said: str, row: str
+) -> None:
     with world.open() as wh:
         wh.sql(
-            "CREATE MATERIALIZED VIEW ratio AS SELECT s.id, 100 / s.amount AS x FROM lake.sales s"
+            f"CREATE MATERIALIZED VIEW ratio AS SELECT s.id, {shown} AS x FROM lake.sales s"
             " WHERE s.id > 0"
         )
         good = wh.view("ratio").view_time
         rows = wh.table("ratio").count()
-        world.sql("INSERT INTO {sales} VALUES (200, 1, 0)")
-        with pytest.raises(RefreshError, match="DIVIDE_BY_ZERO"):
+        world.sql(f"INSERT INTO {{sales}} VALUES (50, 2, 3), {inserted}, (51, 3, 4)")
+        with pytest.raises(RefreshError, match=said) as caught:
             wh.refresh("ratio")
+        assert 'row of "lake.sales" in transaction ' in caught.value.detail
+        assert caught.value.detail.endswith(f": {row}"), "the row that fails, and no other"
         status = wh.status("ratio")
         assert (status.state, status.view_time) == ("stopped", good)
-        assert "DIVIDE_BY_ZERO" in status.reason
+        assert said in status.reason
         assert wh.table("ratio").count() == rows
         assert wh.ledger.intents() == []
         wh.refresh("j")  # others go on
 
-        world.sql("DELETE FROM {sales} WHERE id = 200")
+        world.sql(f"DELETE FROM {{sales}} WHERE id = {inserted[1:4]}")
         wh.refresh("ratio")
         status = wh.status("ratio")
         assert (status.state, status.reason, status.lag) == ("ready", "", 0)

@@ -31,10 +31,16 @@ POOLS: Pools = {
 
 
 def history(
-    pick: Random, tables: Schema, length: int, pools: Pools = POOLS, most: int = 8
+    pick: Random,
+    tables: Schema,
+    length: int,
+    pools: Pools = POOLS,
+    most: int = 8,
+    hot: bool = False,
 ) -> list[Transaction]:
-    """So many transactions over tables that start empty and have about `most` rows."""
+    """So many transactions over tables that start empty and have about `most` rows; `hot` for sure, or by chance."""
     writer = Writer(pick, tables, pools, most)
+    writer.hot |= hot
     first = writer.filling() if pick.random() < 0.7 else writer.transaction()
     return [first, *(writer.transaction() for _ in range(length - 1))]
 

@@ -2,7 +2,7 @@
 
 Each view is refreshed to times of its own; it is compared, at a kept time, with the user's SQL over the versions that
 the lake recorded (Spark) and over the recorded rows (DuckDB). Views share a lake: a commit costs as much as a view.
-Spark has no UNION in WITH RECURSIVE: there DuckDB is asked alone.
+Spark has no UNION in WITH RECURSIVE, and no ANY or ALL of a subquery: there DuckDB is asked alone.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from rollview.spark import fetched
 AT_ONCE = 12
 """Views compared by one Spark action."""
 UNION = re.compile(r"\bUNION\b(?! ALL)")
+QUANTIFIED = re.compile(r"[=<>] (ANY|SOME|ALL) \(SELECT")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class Viewed:
     @property
     def duckdb_only(self) -> bool:
         """Spark does not run the SQL itself."""
-        return any("RECURSIVE" in sql and UNION.search(sql) for _, sql in self.views)
+        texts = [sql for _, sql in self.views]
+        unions = any("RECURSIVE" in sql and UNION.search(sql) for sql in texts)
+        return unions or any(QUANTIFIED.search(sql) for sql in texts)
 
 
 def viewed(name: str, views: Sequence[tuple[str, str]], spark_only: bool = False) -> Viewed:

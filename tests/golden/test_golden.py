@@ -74,9 +74,9 @@ def test_the_written_commits(case: Case) -> None:
 
 
 def check_random(case: Case, seed: int) -> None:
-    """A random history of the case's tables, refreshed to random times."""
+    """A random history of the case's tables, refreshed to random times; every fourth has hot keys for sure."""
     definitions = defined(case.tables, case.views)
-    commits = history(Random(seed), case.tables, length=10)
+    commits = history(Random(seed), case.tables, length=10, hot=seed % 4 == 3)
     with Play(case.tables, case.views, definitions) as play:
         played(play, commits, seed)
 

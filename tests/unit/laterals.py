@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlglot
 from sqlglot import exp
 
-SAME = {"TRY_SUM": "SUM", "XXHASH64": "HASH"}
+SAME = {"SOME": "BOOL_OR", "TRY_SUM": "SUM", "XXHASH64": "HASH"}
 """Sums are the same as long as nothing overflows; of a hash it only matters that equal values have equal ones."""
 
 
@@ -33,6 +33,8 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
             for view in select.args.pop("laterals"):
                 select.append("joins", _joined(view))
         found = nodes(tree)
+    if any([_either(node) for node in found if isinstance(node, exp.Any)]):
+        found = nodes(tree)
     for call in found:
         if not isinstance(call, (exp.Grouping, exp.GroupingId, exp.Anonymous)):
             continue
@@ -42,6 +44,14 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
         if name.startswith("GROUPING") and not isinstance(call.parent, exp.Cast):
             call.replace(exp.cast(call.copy(), "TINYINT" if name == "GROUPING" else "BIGINT"))
     return tree
+
+
+def _either(call: exp.Any) -> bool:
+    """ANY as an aggregate in its place; whether it is one."""
+    is_one = isinstance(call.this, exp.Paren) and not isinstance(call.parent, exp.Like)
+    if is_one:
+        call.replace(exp.LogicalOr(this=call.this.this.copy()))
+    return is_one
 
 
 def _has_sets(group: exp.Expr | None) -> bool:

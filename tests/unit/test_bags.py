@@ -12,7 +12,7 @@ from duck_engine import Warehouse
 from hypothesis import given
 from hypothesis import strategies as st
 from recorded import caught, examples, transactions
-from sqlglot import parse_one
+from sqlglot import exp, parse_one
 from test_reduce import HISTORIES, Story, check_story
 
 from rollview.calculus import bags, steps
@@ -44,6 +44,7 @@ VIEWS = [
 
 
 FIRST = "NULLS FIRST"  # as Spark orders; DuckDB's own default is NULLS LAST
+LEAST = "SELECT MIN_BY(r, l) AS a, MAX_BY(r, l) AS b FROM a WHERE r IS NOT NULL"
 WINDOWS = {
     "SELECT l, r, ROW_NUMBER() OVER (PARTITION BY l ORDER BY r) AS n FROM a":
         f"SELECT l, r, ROW_NUMBER() OVER (PARTITION BY l ORDER BY r {FIRST}) FROM a",
@@ -71,6 +72,11 @@ WINDOWS = {
         f"SELECT b.l, t.r FROM b JOIN (SELECT r FROM a ORDER BY r {FIRST} LIMIT 2) t ON b.r = t.r",
     "SELECT l, MAX(r) OVER w AS m FROM a WINDOW w AS (PARTITION BY l ORDER BY r ROWS 1 PRECEDING)":
         f"SELECT l, MAX(r) OVER (PARTITION BY l ORDER BY r {FIRST} ROWS 1 PRECEDING) FROM a",
+    LEAST:
+        "SELECT (SELECT r FROM a WHERE r IS NOT NULL AND l IS NOT NULL ORDER BY l, r LIMIT 1), "
+        "(SELECT r FROM a WHERE r IS NOT NULL AND l IS NOT NULL ORDER BY l DESC, r DESC LIMIT 1)",
+    "SELECT STRING_AGG(CAST(r AS STRING), ',') WITHIN GROUP (ORDER BY l) AS t FROM a":
+        f"SELECT STRING_AGG(CAST(r AS VARCHAR), ',' ORDER BY l {FIRST}, CAST(r AS VARCHAR) {FIRST}) FROM a",
 }  # fmt: skip
 """SQL, and the same in DuckDB's words with every tie settled by hand."""
 
@@ -156,6 +162,32 @@ def test_sabotage_ties_are_broken_by_chance(sabotage):
     sabotage.setattr(ties, "_settle_top", lambda draft, query: None)
     blocks_of.cache_clear()
     sql = "SELECT l, r FROM a ORDER BY l LIMIT 2"
+    assert caught(lambda history: check(sql, history, WINDOWS[sql]), HISTORIES)
+    blocks_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("settled", "sql"),
+    [
+        ("_settle_extreme", LEAST),
+        ("_settle_text", next(sql for sql in WINDOWS if "STRING_AGG" in sql)),
+    ],
+)
+def test_sabotage_ties_inside_a_group_are_broken_the_other_way(sabotage, settled, sql):
+    """The order is completed, but by the opposite of the values."""
+    from rollview.views import ties
+
+    right = getattr(ties, settled)
+
+    def turned(draft, call, *more):
+        right(draft, call, *more)
+        for struct in (c for c in call.find_all(exp.Anonymous) if c.name == "STRUCT"):
+            struct.expressions[-1].replace(exp.Neg(this=struct.expressions[-1].copy()))
+        if isinstance(call.parent, exp.WithinGroup):
+            call.parent.expression.expressions[-1].set("desc", True)
+
+    sabotage.setattr(ties, settled, turned)
+    blocks_of.cache_clear()
     assert caught(lambda history: check(sql, history, WINDOWS[sql]), HISTORIES)
     blocks_of.cache_clear()
 

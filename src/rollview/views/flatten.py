@@ -19,13 +19,14 @@ from rollview.views.blocks import Block
 from rollview.views.draft import Bindings, Draft, Outputs, Part, Rows, coerced, substituted
 from rollview.views.from_clause import from_source
 from rollview.views.grouping import aggregated, asks, asks_of_groups
-from rollview.views.grouping_sets import has_sets, of_set
-from rollview.views.groups import counted, group_values, grouped_item, over_groups
+from rollview.views.grouping_sets import has_sets
+from rollview.views.groups import group_values, grouped_item, over_groups
 from rollview.views.items import Source, parts_of
 from rollview.views.limits import RESERVED
 from rollview.views.names import Scope, cte_of, visible_ctes
 from rollview.views.recursion import recursive_cte, recursive_rows, with_anchors
 from rollview.views.selects import Projection, Selected, selected
+from rollview.views.set_groups import parts_of_sets
 from rollview.views.sets import reduced_sides
 from rollview.views.subqueries import Expansion
 from rollview.views.syntax import column, sql_of, unwrapped
@@ -144,23 +145,8 @@ def _of_sets(draft: Draft, select: exp.Select) -> Rows:
             "group in a subquery in FROM, and ask outside",
         )
         raise draft.text.refused(draft.text.place(select), label, hint, "SUBQUERY_EXPRESSION")
-    names = tuple(f"k{n}" for n in range(len(found.keys)))
-    rows = Rows(names, parts_of(draft, growing.source, found.where, found.keys))
-    keys = list(zip(found.keys, draft.meant(draft.sql(rows))[: len(names)], strict=True))
-    asked = [*found.outputs, *([found.having] if found.having is not None else [])]
-    parts: list[Part] = []
-    for chosen in found.sets:
-        trees = [of_set(draft.text, tree, keys, chosen) for tree in asked]
-        values = group_values(trees, chosen)
-        made = [growing.valued(value) for value in values]
-        some = [] if chosen else [exp.GT(this=counted(), expression=exp.Literal.number(0))]
-        item = grouped_item(draft, growing.source, found.where, chosen, [*made, *some])
-        meant = list(zip([*chosen, *values], item.refs, strict=False))
-        shown = [over_groups(tree, meant) for tree in trees]
-        where = [*shown[len(found.outputs) :], *(column(*item.refs[-1]) for _ in some)]
-        outputs = shown[: len(found.outputs)]
-        parts += parts_of(draft, Source((item,), ()), where, outputs)
-    return Rows(_named(draft, select, found.projections), tuple(parts))
+    parts = parts_of_sets(draft, found, growing, found.outputs)
+    return Rows(_named(draft, select, found.projections), parts)
 
 
 def _over_groups(draft: Draft, select: exp.Select) -> Rows:
@@ -378,6 +364,9 @@ def _windows(draft: Draft, select: exp.Select, outputs: Outputs) -> tuple[Block,
 def _before_windows(draft: Draft, select: exp.Select) -> tuple[list[Projection], PartsOf]:
     """The projections over references, and what computes their operands: FROM and WHERE, or groups."""
     found, growing = _selected(draft, select)
+    if asks_of_groups(select):
+        label, hint = "a subquery beside windows over groups", "group in a subquery in FROM"
+        raise draft.text.refused(draft.text.place(select), label, hint, "SUBQUERY_EXPRESSION")
     projections = [(name, growing.valued(tree)) for name, tree in found.projections]
     keys = tuple(growing.valued(key) for key in found.keys)
     having = growing.valued(found.having) if found.having is not None else None
@@ -385,6 +374,8 @@ def _before_windows(draft: Draft, select: exp.Select) -> tuple[list[Projection],
     def plain_parts(trees: Sequence[exp.Expr]) -> tuple[Part, ...]:
         return parts_of(draft, growing.source, found.where, trees)
 
+    if has_sets(select):
+        return projections, lambda trees: parts_of_sets(draft, found, growing, trees)
     if not aggregated(select):
         return projections, plain_parts
     return projections, lambda trees: grouped_parts(

@@ -49,7 +49,7 @@ SUMMED = frozenset(["COUNT", "SUM", "AVG", "MEAN", "COUNT_IF"])
 
 BAGGED = frozenset(
     """
-    approx_count_distinct array_agg bit_and bit_or bit_xor bool_and bool_or collect_list collect_set corr
+    any approx_count_distinct array_agg bit_and bit_or bit_xor bool_and bool_or collect_list collect_set corr
     covar_pop covar_samp every kurtosis listagg max max_by median min min_by mode percentile percentile_cont
     percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
     regr_syy skewness some std stddev stddev_pop stddev_samp string_agg try_avg try_sum var_pop var_samp
@@ -60,7 +60,7 @@ BAGGED = frozenset(
 
 UNSURE = frozenset(
     """
-    any any_value approx_percentile first first_value histogram_numeric last last_value percentile_approx
+    any_value approx_percentile first first_value histogram_numeric last last_value percentile_approx
     """.upper().split()
 )
 """Aggregates that depend on the order in which Spark happens to read."""
@@ -73,7 +73,7 @@ OTHER_AGGREGATES = BAGGED | UNSURE
 
 IDEMPOTENT = frozenset(
     """
-    approx_count_distinct bit_and bit_or bool_and bool_or collect_set every max max_by min min_by some
+    any approx_count_distinct bit_and bit_or bool_and bool_or collect_set every max max_by min min_by some
     """.upper().split()
 )
 """Aggregates that do not see how often a row occurs."""
@@ -130,7 +130,6 @@ WORDS_AS_CALLS = frozenset(
 """Column names that Spark takes for a call where no column has the name."""
 
 INSTEAD = {
-    "ANY": "write BOOL_OR(x)",
     "ANY_VALUE": "write MIN(x) or MAX(x)",
     "FIRST": "write MIN_BY(x, time), which says which row is meant",
     "FIRST_VALUE": "write MIN_BY(x, time), which says which row is meant",

@@ -31,6 +31,8 @@ from rollview.views.functions import (
     WORDS_AS_CALLS,
 )
 from rollview.views.nodes import CLOCK_WORDS, QUERY_ONLY, REFUSALS, SHARED, Refusal
+from rollview.views.plain import may_ask_in_where
+from rollview.views.quantified import is_quantified
 from rollview.views.syntax import DEEPEST_NESTING, Text, call_name
 
 RESERVED = ("_rv_", "_rvx_")
@@ -114,11 +116,17 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
         case exp.Distinct() if node.args.get("on"):
             hint = "query the view with a window function"
             raise refusal_of(text, node, Refusal("DISTINCT ON", hint, word="DISTINCT"))
-        case exp.Any() | exp.All() if not isinstance(node.parent, (exp.Like, exp.ILike)):
-            hint = "Spark has no such comparison; write IN or EXISTS, or compare with MIN or MAX"
+        case exp.Any() | exp.All() if not _may_compare(node, limits):
+            hint = "write IN or EXISTS, or compare with MIN or MAX"
             raise refusal_of(text, node, Refusal(node.key.upper(), hint))
         case _ if limits is VIEW:
             _check_view(text, node)
+
+
+def _may_compare(node: exp.Expr, limits: Limits) -> bool:
+    """LIKE ANY and LIKE ALL are Spark's own; of a subquery, what quantified.py writes out in views."""
+    like = isinstance(node.parent, (exp.Like, exp.ILike))
+    return like or (limits is VIEW and is_quantified(node))
 
 
 def _check_table(text: Text, node: exp.Table) -> None:
@@ -174,12 +182,14 @@ def _counts_rows(call: exp.Anonymous) -> bool:
 
 
 def _check_subquery(text: Text, node: exp.Expr) -> None:
-    """Subqueries stand in SELECT, WHERE and HAVING."""
+    """Subqueries stand in SELECT, WHERE, HAVING, and in ON of inner joins."""
     join = node.find_ancestor(exp.Join, exp.Select)
     inside = isinstance(node.parent, (exp.From, exp.Join, exp.SetOperation, exp.Subquery, exp.CTE))
-    if isinstance(join, exp.Join) and not inside:
+    if isinstance(join, exp.Join) and not inside and not may_ask_in_where(join):
         hint = "write the condition with the subquery in WHERE, or join with the subquery"
-        raise refusal_of(text, node, Refusal("a subquery in ON", hint, "SUBQUERY_EXPRESSION"))
+        raise refusal_of(
+            text, node, Refusal("a subquery in ON of an outer join", hint, "SUBQUERY_EXPRESSION")
+        )
 
 
 def _check_call(text: Text, node: exp.Anonymous, limits: Limits) -> None:

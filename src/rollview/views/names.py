@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rollview.errors import ConfigError, ViewRefused
-from rollview.views.syntax import Text
+from rollview.views.syntax import Text, call_name
 
 Schema = Mapping[str, Sequence[tuple[str, str]]]
 """Relation name ("lake.sales", "daily_sales") -> its (column, Spark type) pairs."""
@@ -174,6 +174,9 @@ def resolved(
 ) -> exp.Expr:
     """A copy of the tree in which every column name is a reference; `aliases` are tried last (A2)."""
     holder = exp.Paren(this=tree.copy())
+    for call in holder.find_all(exp.Anonymous):
+        if call_name(call) == "STRUCT":
+            _name_fields(call)
     grown = 0
     for node in list(holder.find_all(exp.Column)):
         if is_marked(node):
@@ -193,6 +196,18 @@ def resolved(
             raise unknown_column(text, scope, node)
         node.replace(found)
     return holder.this.pop()  # type: ignore[no-any-return]  # sqlglot leaves `this` untyped
+
+
+def _name_fields(call: exp.Anonymous) -> None:
+    """STRUCT(a, b.c, 1) as NAMED_STRUCT('a', a, 'c', b.c, 'col3', 1): references have other names than columns."""
+    fields: list[exp.Expr] = []
+    for number, node in enumerate(call.expressions, 1):
+        plain = isinstance(node, (exp.Column, exp.Identifier)) and not is_marked(node)
+        written = node.alias if isinstance(node, exp.Alias) else node.name if plain else ""
+        value = node.this if isinstance(node, exp.Alias) else node
+        fields += [exp.Literal.string(written or f"col{number}"), value]
+    call.set("this", "NAMED_STRUCT")
+    call.set("expressions", fields)
 
 
 def checked_size(text: Text, grown: int, tree: exp.Expr, place: exp.Expr) -> int:

@@ -3,7 +3,8 @@
 P1  Nothing of the user's text reaches an engine but through the allow-lists of limits.py, and as text that is
     generated from the tree.
 P2  The visible columns have exactly the names and types that Spark gives to the user's query.
-What is refused, and why: docs/sql.md. The steps: syntax, limits, plain, names, ties, flatten, aggregates, sums.
+What is refused, and why: docs/sql.md. The steps: syntax, limits, plain, names, correlated_tops, ties, flatten,
+aggregates, sums.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cache
 
 from rollview.views import limits
 from rollview.views.blocks import Definition
+from rollview.views.correlated_tops import number_first_rows
 from rollview.views.draft import Derive, Describe, Draft, never
 from rollview.views.flatten import block_of, outputs_of
 from rollview.views.names import Schema, bind, relation_identifier, view_name
@@ -35,6 +37,7 @@ def parse_view(
         hint = "read at least one table"
         raise text.refused(text.place(tree, "SELECT"), "a view that reads no table", hint)
     draft = Draft(text, view_name(name), schema, cache(describe), derive)
+    number_first_rows(draft, tree)
     settle(draft, tree)
     generated = sql_of(tree)
     outputs = outputs_of(draft, tree)

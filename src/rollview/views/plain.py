@@ -1,7 +1,8 @@
 """Plain forms: what SQL can say in several ways is rewritten into the one way that the rest knows.
 
 A window that is named in WINDOW is written where it is used. QUALIFY becomes a filter over a subquery. LIMIT after a
-query in parentheses moves inside them. LIMIT needs an order, and an order without LIMIT means nothing to a view.
+query in parentheses moves inside them, a subquery in ON of an inner join to WHERE. LIMIT needs an order, and an order
+without LIMIT means nothing to a view. ANY and ALL are quantified.py's matter.
 Changes the tree in place, before anything is looked up; knows trees only.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rollview.views.grouping import call_of
+from rollview.views.quantified import write_out
 from rollview.views.syntax import Text, column, unwrapped
 from rollview.views.windows import bounds_of
 
@@ -18,11 +20,13 @@ CUT = ("order", "limit", "offset")
 
 def plain(text: Text, tree: exp.Query) -> None:
     """Rewrite the tree in place."""
+    write_out(tree)
     for query in reversed(list(tree.find_all(exp.Query))):
         if isinstance(query, exp.Subquery):
             _move_inside(text, query)
         _check_cut(text, query)
         if isinstance(query, exp.Select):
+            _ask_in_where(query)
             _write_out_windows(text, query)
             if query.args.get("qualify") is not None:
                 _filter_outside(text, query)
@@ -45,7 +49,8 @@ def _move_inside(text: Text, query: exp.Subquery) -> None:
 def _check_cut(text: Text, query: exp.Query) -> None:
     order = query.args.get("order")
     cut = query.args.get("limit") or query.args.get("offset")
-    if cut is not None and order is None:
+    only_asked = isinstance(cut, exp.Limit) and isinstance(query.parent, exp.Exists)
+    if cut is not None and order is None and not only_asked:
         word = "LIMIT" if isinstance(cut, exp.Limit) else "OFFSET"
         hint = (
             "add ORDER BY, which says which rows are meant; or drop it, and query the view with it"
@@ -56,6 +61,28 @@ def _check_cut(text: Text, query: exp.Query) -> None:
     elif order is not None:
         hint = "leave it out; order belongs to the query that reads the view"
         raise text.refused(text.place(order, "ORDER"), "ORDER BY", hint, "OPERATOR_NOT_SUPPORTED")
+
+
+def may_ask_in_where(join: exp.Join) -> bool:
+    """The conditions of an inner join are as well in WHERE, unless a later join pads its rows with NULLs."""
+    joins = join.parent.args.get("joins") or [] if isinstance(join.parent, exp.Select) else []
+    after = joins[next((n for n, j in enumerate(joins) if j is join), len(joins)) :]
+    sides = [str(j.args.get("side") or "").upper() for j in after]
+    kind = str(join.args.get("kind") or "").upper()
+    return sides[:1] == [""] and kind in ("", "INNER") and not {"RIGHT", "FULL"} & set(sides)
+
+
+def _ask_in_where(select: exp.Select) -> None:
+    """Conditions with subqueries move from ON to WHERE."""
+    for join in select.args.get("joins") or ():
+        on = join.args.get("on")
+        if on is None or on.find(exp.Query) is None or not may_ask_in_where(join):
+            continue
+        whole = list(on.flatten()) if isinstance(on, exp.And) else [on]
+        asking = [c for c in whole if c.find(exp.Query) is not None]
+        rest = [c.copy() for c in whole if c.find(exp.Query) is None]
+        join.set("on", exp.and_(*rest) if rest else exp.true())
+        select.where(*(c.copy() for c in asking), copy=False)
 
 
 def _write_out_windows(text: Text, select: exp.Select) -> None:

@@ -83,15 +83,16 @@ def _check_no_grouping(draft: Draft, select: exp.Select) -> None:
 
 
 def _shadow(select: exp.Select) -> tuple[exp.Select, dict[str, exp.Expr]]:
-    """The select without FROM, its subqueries as placeholders (Z1)."""
+    """The select without FROM, its subqueries as placeholders, equal ones as the same (Z1)."""
     parts = ("expressions", "where", "group", "having")
     shadow = exp.Select(**{part: _copy(select.args.get(part)) for part in parts})
     written = [node for part in parts for node in _inner_queries(select.args.get(part))]
     copies = [node for part in parts for node in _inner_queries(shadow.args.get(part))]
-    queries = {}
-    for number, (query, copied) in enumerate(zip(written, copies, strict=True)):
-        queries[str(number)] = query
-        place = marked(column(PLACEHOLDER, str(number)))
+    queries: dict[str, exp.Expr] = {}
+    for query, copied in zip(written, copies, strict=True):
+        name = next((n for n, known in queries.items() if known == query), str(len(queries)))
+        queries[name] = query
+        place = marked(column(PLACEHOLDER, name))
         above = copied.parent
         if isinstance(above, exp.In):
             above.set("query", None)

@@ -230,9 +230,13 @@ def _bound_tighter(tree: exp.Query) -> exp.Query:
 
 
 def _tidied(tree: exp.Query) -> exp.Query:
-    """The tree with date units as words, and sums of intervals that print as one operand."""
-    for node in list(tree.find_all(exp.Anonymous, exp.Add)):
-        if isinstance(node, exp.Add):
+    """The tree with date units as words, sums of intervals that print as one operand, and ANY(x) as a call."""
+    for node in list(tree.find_all(exp.Anonymous, exp.Add, exp.Any)):
+        if isinstance(node, exp.Any):
+            inside, above = node.this, node.parent
+            if isinstance(inside, exp.Paren) and not isinstance(above, (exp.Like, exp.ILike)):
+                node.replace(exp.Anonymous(this="ANY", expressions=[inside.this.copy()]))
+        elif isinstance(node, exp.Add):
             pair = isinstance(node.this, (exp.Interval, exp.Add)) and isinstance(
                 node.expression, exp.Interval
             )

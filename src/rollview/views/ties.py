@@ -14,7 +14,7 @@ from sqlglot import exp
 from rollview.errors import ViewRefused
 from rollview.views.draft import Draft
 from rollview.views.flatten import outputs_of, scope_of
-from rollview.views.grouping import ADDED_TO_CALL, call_of, is_asked
+from rollview.views.grouping import ADDED_TO_CALL, aggregated, call_of, is_asked
 from rollview.views.plain import window_function, windows_of
 from rollview.views.syntax import Text, call_name, column, operand
 from rollview.views.windows import limited, operands_of
@@ -32,7 +32,7 @@ def settle(draft: Draft, tree: exp.Query) -> None:
         if name in LISTS:
             _check_list(draft.text, call, name)
         elif name in TEXTS:
-            _check_text(draft.text, call, name)
+            _settle_text(draft, call, name)
         elif name == "MODE":
             _check_mode(draft.text, call)
         elif name in ("MIN_BY", "MAX_BY") and len(call.expressions) == 2:
@@ -50,22 +50,24 @@ RANKS = frozenset(["RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST"])
 NUMBERS = frozenset(["ROW_NUMBER", "NTILE", "LAG", "LEAD"])
 FIRSTS = frozenset(["FIRST_VALUE", "FIRST"])
 LASTS = frozenset(["LAST_VALUE", "LAST"])
-CHOICES = FIRSTS | LASTS | {"NTH_VALUE", "ANY_VALUE"}
+IN_ORDER = frozenset(["COLLECT_LIST", "ARRAY_AGG"])
+CHOICES = FIRSTS | LASTS | IN_ORDER | {"NTH_VALUE", "ANY_VALUE"}
 
 
 def _settle_window(draft: Draft, select: exp.Select, window: exp.Window) -> None:
     """Complete the window's order where ties could show (I3); peers of a RANGE are one, and stay one."""
     name, spec = window_function(window), window.args.get("spec")
     rows = spec is not None and str(spec.args.get("kind")).upper() == "ROWS"
-    if name in RANKS or not (rows or name in NUMBERS | CHOICES):
+    chosen = name in CHOICES and not (name in IN_ORDER and _asked_in_any_order(window.this))
+    if name in RANKS or not (rows or name in NUMBERS or chosen):
         return
     order = window.args.get("order")
     if order is None:
-        if name in CHOICES or rows:
+        if chosen or rows:
             hint = "add ORDER BY to the window, which says which row is meant"
             raise _tie(draft.text, window, f"{name} without an order", hint)
         return  # Spark refuses it
-    if name in CHOICES and not rows and not _whole_partition(name, spec):
+    if chosen and not rows and not _whole_partition(name, spec):
         argument = call_of(window.this).expressions[:1]
         if any(o.this in argument for o in order.expressions):
             return
@@ -89,9 +91,11 @@ def _whole_partition(name: str, spec: exp.Expr | None) -> bool:
 
 
 def _shown(draft: Draft, select: exp.Select) -> list[exp.Expr]:
-    """All that the SELECT's rows are made of: its operands, and what stars stand for."""
-    found = operands_of(select.expressions)
-    if any(
+    """All that the SELECT's rows are made of: its operands, and what stars and subqueries may read."""
+    operands = operands_of(select.expressions)
+    found = [tree for tree in operands if tree.find(exp.Query) is None]
+    asks = len(found) < len(operands) and not aggregated(select)
+    if asks or any(
         isinstance(e.this if isinstance(e, exp.Column) else e, exp.Star) for e in select.expressions
     ):
         entries = [e for e in scope_of(draft, select) if e.visible]
@@ -101,11 +105,16 @@ def _shown(draft: Draft, select: exp.Select) -> list[exp.Expr]:
 
 def _settle_top(draft: Draft, query: exp.Expr) -> None:
     """Complete the order of a top-N by every column, by position (I3)."""
-    order = query.args["order"]
-    for position in range(1, len(outputs_of(draft, query)) + 1):
+    order, how = query.args["order"], {"nulls_first": True}
+    columns = len(outputs_of(draft, query))
+    if [o.this for o in order.expressions] == [exp.Var(this="ALL")]:
+        (every,) = order.expressions
+        how = {part: every.args.get(part) for part in ("desc", "nulls_first")}
+        order.set("expressions", [])
+    for position in range(1, columns + 1):
         place = exp.Literal.number(position)
         if all(o.this != place for o in order.expressions):
-            order.append("expressions", exp.Ordered(this=place, nulls_first=True))
+            order.append("expressions", exp.Ordered(this=place, **how))
 
 
 def _around(call: exp.Expr) -> exp.Expr:
@@ -117,22 +126,34 @@ def _around(call: exp.Expr) -> exp.Expr:
 
 def _check_list(text: Text, call: exp.Anonymous, name: str) -> None:
     whole = _around(call)
-    above = whole.parent
-    assert above is not None, "a call stands in a query"
-    outer = call_name(above)
-    sorted_whole = outer == "SORT_ARRAY" or (outer == "ARRAY_SORT" and len(above.expressions) == 1)
-    if not (sorted_whole or outer in UNORDERED) or above.expressions[0] is not whole:
+    ordered = isinstance(whole.parent, exp.Window) and name in IN_ORDER  # _settle_window's matter
+    if not (ordered or _asked_in_any_order(whole)):
         hint = f"write SORT_ARRAY({name}(x)), which has one order"
         raise _tie(text, call, f"{name} without an order", hint)
 
 
-def _check_text(text: Text, call: exp.Anonymous, name: str) -> None:
+def _asked_in_any_order(whole: exp.Expr) -> bool:
+    """Of the list, with its window, only what does not depend on its order is asked."""
+    if isinstance(whole.parent, exp.Window) and whole.parent.this is whole:
+        whole = whole.parent
+    above = whole.parent
+    assert above is not None, "a call stands in a query"
+    outer = call_name(above)
+    sorted_whole = outer == "SORT_ARRAY" or (outer == "ARRAY_SORT" and len(above.expressions) == 1)
+    return (sorted_whole or outer in UNORDERED) and above.expressions[0] is whole
+
+
+def _settle_text(draft: Draft, call: exp.Anonymous, name: str) -> None:
+    """Complete the order of a text by the values themselves (I3)."""
     order = call.parent.expression if isinstance(call.parent, exp.WithinGroup) else None
     first = call.expressions[0] if call.expressions else None
+    if order is None or first is None:
+        hint = f"write {name}(x, ',') WITHIN GROUP (ORDER BY …), which has one order"
+        raise _tie(draft.text, call, f"{name} without an order", hint)
     value = first.expressions[0] if isinstance(first, exp.Distinct) else first
-    if order is None or not any(o.this == value for o in order.expressions):
-        hint = f"write {name}(x, ',') WITHIN GROUP (ORDER BY …, x), which has one order"
-        raise _tie(text, call, f"{name} without an order that settles ties", hint)
+    if not any(o.this == value for o in order.expressions):
+        keep_name(draft, call)
+        order.append("expressions", exp.Ordered(this=value.copy(), nulls_first=True))
 
 
 def _check_mode(text: Text, call: exp.Anonymous) -> None:

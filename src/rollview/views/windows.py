@@ -17,9 +17,10 @@ from sqlglot import exp
 
 from rollview.views.blocks import BagReduce
 from rollview.views.draft import Draft, Outputs, Part, Rows
+from rollview.views.functions import GROUPING
 from rollview.views.grouping import bare, is_aggregate
 from rollview.views.memory import bag_reduce
-from rollview.views.syntax import Text, column, quoted, sql_of
+from rollview.views.syntax import Text, call_name, column, quoted, sql_of
 
 PartsOf = Callable[[Sequence[exp.Expr]], tuple[Part, ...]]
 """The parts that compute the given expressions over references."""
@@ -33,7 +34,13 @@ WINDOW_PARTS = (
 
 def windowed(select: exp.Expr) -> bool:
     """Whether the SELECT calls window functions."""
-    return any(e.find(exp.Window) for e in select.expressions)
+    return any(_holds_window(e) for e in select.expressions)
+
+
+def _holds_window(tree: exp.Expr) -> bool:
+    """A window is called in the tree, but not inside a subquery of it."""
+    nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
+    return any(isinstance(node, exp.Window) for node in nodes)
 
 
 def limited(query: exp.Expr) -> bool:
@@ -83,11 +90,12 @@ def operands_of(trees: Sequence[exp.Expr]) -> list[exp.Expr]:
 
 
 def _is_operand(node: exp.Expr) -> bool:
-    if isinstance(node, WINDOW_PARTS) or node.find(exp.Window) or _is_window_call(node):
+    if isinstance(node, WINDOW_PARTS) or _holds_window(node) or _is_window_call(node):
         return False
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
         return False
-    counts = is_aggregate(node) or any(is_aggregate(n) for n in node.find_all(exp.Anonymous))
+    calls = list(node.find_all(exp.Anonymous))
+    counts = is_aggregate(node) or any(is_aggregate(n) or call_name(n) in GROUPING for n in calls)
     return counts or node.find(exp.Column) is not None
 
 
