@@ -24,16 +24,10 @@ def nodes(tree: exp.Expr) -> list[exp.Expr]:
 def in_duck_words(tree: exp.Expr) -> exp.Expr:
     """The tree with DuckDB's lateral joins; no rows make no groups, as in Spark, also for the empty grouping set."""
     found = nodes(tree)
-    selects = [node for node in found if isinstance(node, exp.Select)]
-    for select in selects:
+    for select in [node for node in found if isinstance(node, exp.Select)]:
         if _has_sets(select.args.get("group")):
             select.having("COUNT(*) > 0", copy=False)
-    if lateral := [select for select in selects if select.args.get("laterals")]:
-        for select in lateral:
-            for view in select.args.pop("laterals"):
-                select.append("joins", _joined(view))
-        found = nodes(tree)
-    if any([_either(node) for node in found if isinstance(node, exp.Any)]):
+    if [change for node in found for change in (_lateral(node), _either(node)) if change]:
         found = nodes(tree)
     for call in found:
         if not isinstance(call, (exp.Grouping, exp.GroupingId, exp.Anonymous)):
@@ -46,12 +40,22 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def _either(call: exp.Any) -> bool:
-    """ANY as an aggregate in its place; whether it is one."""
-    is_one = isinstance(call.this, exp.Paren) and not isinstance(call.parent, exp.Like)
-    if is_one:
-        call.replace(exp.LogicalOr(this=call.this.this.copy()))
-    return is_one
+def _lateral(select: exp.Expr) -> bool:
+    """LATERAL VIEWs as joins, in their place; whether there are any."""
+    views = select.args.pop("laterals", None) if isinstance(select, exp.Select) else None
+    for view in views or ():
+        select.append("joins", _joined(view))
+    return bool(views)
+
+
+def _either(call: exp.Expr) -> bool:
+    """ANY as an aggregate, in its place; whether it is one."""
+    if not isinstance(call, exp.Any) or not isinstance(call.this, exp.Paren):
+        return False
+    if isinstance(call.parent, exp.Like):
+        return False
+    call.replace(exp.LogicalOr(this=call.this.this.copy()))
+    return True
 
 
 def _has_sets(group: exp.Expr | None) -> bool:
