@@ -103,7 +103,9 @@ class Products:
         for join, numbers in _by_join(terms).items():
             own = [terms[n][1] for n in numbers]
             core = core_of(join)
-            shared = core is not None and core in self._wanted
+            # What a live database answered are the columns of this view alone.
+            asked = any(n in answers for n in numbers)
+            shared = core is not None and core in self._wanted and not asked
             columns = self._wanted[core] if core is not None and shared else columns_of(join)
             made: list[Product] = []
             if core is not None:
