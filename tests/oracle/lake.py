@@ -14,6 +14,7 @@ import math
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,8 @@ class Lake:
         schema = to_arrow_schema(self.tables[name].schema, timezone="UTC")
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
         arrays = [
-            pa.array(list(c), type=f.type) for c, f in zip(columns, schema, strict=True)
+            pa.array([_value(v, f.type) for v in c], type=f.type)
+            for c, f in zip(columns, schema, strict=True)
         ]  # a list per column: the only way that keeps a struct given as a dict
         return pa.Table.from_arrays(arrays, schema=schema)
 
@@ -264,3 +266,8 @@ def _changes_rows(log: Path, version: int) -> bool:
     lines = (log / f"{version:020d}.json").read_text(encoding="utf-8").splitlines()
     actions = [json.loads(line) for line in lines if line]
     return any((a.get("add") or a.get("remove") or {}).get("dataChange") for a in actions)
+
+
+def _value(value: Any, kind: pa.DataType) -> Any:
+    """The value as Arrow takes it: files of cases write fractions as decimals."""
+    return float(value) if isinstance(value, Decimal) and pa.types.is_floating(kind) else value
