@@ -31,6 +31,7 @@ from rollview.calculus.queries import column, conjuncts, table
 from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
 from rollview.changes import COUNT, Csn
 from rollview.errors import SourceError
+from rollview.sources.delta_lake.fetched import MOST_CHANGED
 from rollview.sources.frames import frame
 from rollview.sources.postgresql.connect import connected
 from rollview.sources.postgresql.keys import INLINE, MOST_COLUMNS, Key, cast_of, equal_to_any
@@ -99,8 +100,9 @@ def live_inputs(relations: Relations, each: JoinTerm) -> dict[int, str]:
     for number, i in enumerate(each.join.inputs):
         row = relations.base(i.relation)
         live = row is not None and row.properties.get("mode") == "live"
-        # A table that is smaller than the changes is read whole.
-        if row is not None and live and number != start.input and not 0 < row.rows < changed:
+        # A table that is smaller than many changes is read whole; with few, its rows are joined on the driver.
+        many = changed > MOST_CHANGED and row is not None and 0 < row.rows < changed
+        if row is not None and live and number != start.input and not many:
             found[number] = row.source
     return found
 
