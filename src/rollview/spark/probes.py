@@ -31,7 +31,7 @@ from rollview.calculus.probing import (
 from rollview.calculus.queries import column, conjuncts, table
 from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.errors import SourceError
+from rollview.errors import RollviewError, SourceError
 from rollview.sources.frames import frame
 from rollview.sources.postgresql.connect import connected
 from rollview.sources.postgresql.keys import INLINE, MOST_COLUMNS, Key, cast_of, equal_to_any
@@ -293,7 +293,7 @@ def asking(
             ):
                 keys = equal_to_any(compared(table, asked), chunk)
                 rows = selected(connection, table, name, columns, keys, seconds)
-        except SourceError as problem:
+        except RollviewError as problem:
             return isinstance(problem, TooLong), problem.what, problem.detail, problem.hint
         pyarrow.parquet.write_table(rows, f"{folder}/part-{number}.parquet")
         return None
