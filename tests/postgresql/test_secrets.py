@@ -94,13 +94,29 @@ def test_on_the_command_line(world, tmp_path: Path, how: str) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_in_views_plans_logs_and_metadata(world, spark, tmp_path: Path, monkeypatch, capfd) -> None:
+def test_what_executors_lack_is_said(world, spark, tmp_path: Path, monkeypatch) -> None:
+    """They resolve the reference themselves; a variable that only this process has leads them nowhere."""
+    _, url, _ = world
+    monkeypatch.setenv("RV_ONLY_HERE", url)
+    spark.sparkContext.parallelize([1], 1).map(str).collect()  # their processes have started
+    with (
+        Warehouse(tmp_path / "wh", spark) as wh,
+        pytest.raises(SourceError, match='the environment variable "RV_ONLY_HERE" is not set'),
+    ):
+        wh.add_source("copy", postgres="env:RV_ONLY_HERE", tables=["orders"])
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_in_views_plans_logs_and_metadata(world, spark, tmp_path: Path, capfd) -> None:
     owner, url, secret = world
-    monkeypatch.setenv("RV_SHOP", url)
+    kept = tmp_path / "shop.url"  # an environment variable would be of the executors' own processes
+    kept.write_text(url)
+    kept.chmod(0o600)
     said: list[str] = []
     with Warehouse(tmp_path / "wh", spark) as wh:
         for name, mode in (("copy", "replica"), ("live", "live")):
-            wh.add_source(name, postgres="env:RV_SHOP", tables=["orders"], mode=mode)
+            wh.add_source(name, postgres=f"file:{kept}", tables=["orders"], mode=mode)
         wh.sql("CREATE MATERIALIZED VIEW v TBLPROPERTIES (fold = 'always') AS "
                "SELECT a.id, b.v FROM copy.orders a JOIN live.orders b ON a.id = b.id")  # fmt: skip
         owner.execute("UPDATE orders SET v = v || '!'")
@@ -110,7 +126,7 @@ def test_in_views_plans_logs_and_metadata(world, spark, tmp_path: Path, monkeypa
         said += [repr(wh.status("v")), repr(wh.sources()), repr(wh.ledger.stream("live"))]
         assert {r.v for r in wh.table("v").collect()} == {"x!", "y!"}
         said.append(command_lines().decode(errors="replace"))
-        monkeypatch.setenv("RV_SHOP", url.replace(secret, secret + "wrong"))
+        kept.write_text(url.replace(secret, secret + "wrong"))
         with pytest.raises(SourceError) as refused:
             wh.table("live.orders")
         said += [str(refused.value), repr(refused.value.__dict__)]

@@ -30,7 +30,7 @@ from rollview.calculus.probing import (
 from rollview.calculus.queries import column, conjuncts, table
 from rollview.calculus.terms import AsOf, Changes, Factor, Term, Timed
 from rollview.changes import COUNT, Csn
-from rollview.errors import SourceError
+from rollview.errors import RollviewError, SourceError
 from rollview.sources.delta_lake.fetched import MOST_CHANGED
 from rollview.sources.frames import frame
 from rollview.sources.postgresql.connect import connected
@@ -311,7 +311,7 @@ def asking(
             ):
                 keys = equal_to_any(compared(table, asked), chunk)
                 rows = selected(connection, table, name, columns, keys, seconds)
-        except SourceError as problem:
+        except RollviewError as problem:
             return isinstance(problem, TooLong), problem.what, problem.detail, problem.hint
         pyarrow.parquet.write_table(rows, f"{folder}/part-{number}.parquet")
         return None

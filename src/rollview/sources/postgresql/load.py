@@ -19,7 +19,7 @@ import pyarrow.parquet
 from psycopg import sql
 from pyspark.sql import DataFrame, SparkSession
 
-from rollview.errors import ChangesLost, SourceError
+from rollview.errors import ChangesLost, RollviewError, SourceError
 from rollview.sources.postgresql.connect import Connection, connected
 from rollview.sources.postgresql.spool import CHUNK, arrays_of
 from rollview.sources.postgresql.table import Table
@@ -156,7 +156,7 @@ def _reading(
                 check_moment(source, begin_at(connection, moment.name), moment)
                 for batch in part_rows(connection, table, part):
                     writer.write_batch(batch)
-        except SourceError as problem:
+        except RollviewError as problem:
             return problem.what, problem.detail, problem.hint
         attempt.rename(path)
         return None
