@@ -117,18 +117,18 @@ def test_in_views_plans_logs_and_metadata(world, spark, tmp_path: Path, capfd) -
     with Warehouse(tmp_path / "wh", spark) as wh:
         for name, mode in (("copy", "replica"), ("live", "live")):
             wh.add_source(name, postgres=f"file:{kept}", tables=["orders"], mode=mode)
-        wh.sql("CREATE MATERIALIZED VIEW v TBLPROPERTIES (fold = 'always') AS "
+        wh.sql("CREATE MATERIALIZED VIEW v TBLPROPERTIES ('fold' = 'always') AS "
                "SELECT a.id, b.v FROM copy.orders a JOIN live.orders b ON a.id = b.id")  # fmt: skip
         owner.execute("UPDATE orders SET v = v || '!'")
         said += [repr(wh.explain("v")), repr(wh.refresh("v")), repr(wh.history("v"))]
-        for frame in (wh.table("v"), wh.table("live.orders")):
+        for frame in (wh.table("v"), wh.query("SELECT * FROM live.orders")):
             said.append(frame._jdf.queryExecution().toString())
         said += [repr(wh.status("v")), repr(wh.sources()), repr(wh.ledger.stream("live"))]
         assert {r.v for r in wh.table("v").collect()} == {"x!", "y!"}
         said.append(command_lines().decode(errors="replace"))
         kept.write_text(url.replace(secret, secret + "wrong"))
         with pytest.raises(SourceError) as refused:
-            wh.table("live.orders")
+            wh.query("SELECT * FROM live.orders")
         said += [str(refused.value), repr(refused.value.__dict__)]
         said.append(str(dict(spark.sparkContext.getConf().getAll())))
     out, err = capfd.readouterr()
