@@ -21,6 +21,7 @@ from rollview.changes import Csn
 from rollview.config import seconds_of
 from rollview.errors import RollviewError
 from rollview.ledger.learning import learned_from
+from rollview.ledger.steady import SteadyLedger
 from rollview.ledger.store import ViewRow
 from rollview.refresh import RefreshReport, estimated, refresh_view
 from rollview.spark.products import Products
@@ -45,12 +46,12 @@ def refresh_views(
             return failure
 
     done: dict[str, Outcome] = {}
+    relations = replace(relations, ledger=SteadyLedger(relations.ledger))  # nothing is captured now
     for level in levels(rows):
         names = [row.name for row in level]
         products = Products(steady(relations, level, shared(joins_of(level))))
-        # Nothing is captured during a round: the source tables are what they are.
         several = products if len(level) > 1 else None
-        relations = replace(relations, products=several, known={})
+        relations = replace(relations, products=several)
         try:
             with ThreadPoolExecutor(min(SIDE_BY_SIDE, len(level)), "rollview") as threads:
                 done |= zip(names, threads.map(one, level), strict=True)

@@ -129,6 +129,10 @@ class Kept:
                 rows = read.fetched_version(known, version, columns, None)
                 if rows is None:
                     return None
+                for other in [k for k in self._versions if (k[:2], k[3]) == (key[:2], key[3])]:
+                    del self._versions[
+                        other
+                    ]  # whoever reads an older time patches the newest version
                 self._versions[key] = rows
             self._versions.move_to_end(key)
             while sum(r.num_rows for r in self._versions.values()) > ALL_ROWS:

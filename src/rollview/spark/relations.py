@@ -58,17 +58,10 @@ class Relations:
     warehouse: Path
     kept: Kept = field(default_factory=Kept)
     products: Products | None = None  # the products of a round, while one runs
-    known: dict[str, BaseRelation | None] | None = (
-        None  # the source tables met in a round, while one runs
-    )
 
     def base(self, name: str) -> BaseRelation | None:
         """The source table of that name; None if it is none."""
-        if self.known is None:
-            return self.ledger.relation(name)
-        if name not in self.known:
-            self.known[name] = self.ledger.relation(name)
-        return self.known[name]
+        return self.ledger.relation(name)
 
     def __call__(self, name: str) -> Relation:
         """The relation of that name."""

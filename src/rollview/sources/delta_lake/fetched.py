@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import parquet
 
 from rollview.changes import COUNT, STAMP
 from rollview.ledger.rows import CapturedChange
@@ -83,14 +84,15 @@ def _few(files: Sequence[Occurrence], gone: Sequence[Named], columns: Columns) -
         return False
     if sum(map(os.path.getsize, paths)) > MOST_CHANGED_BYTES:
         return False
+    held = {path: parquet.read_metadata(path).num_rows for path in paths}
+    if sum(held[one.path] for one in files) > MOST_CHANGED:
+        return False
     return all(as_declared(one, columns) for one in paths.values()) and plain(gone, columns)
 
 
 def _rows(one: Occurrence, columns: Columns) -> pa.Table | None:
-    """The rows of one occurrence; None if there are too many, or if one does not say what it is."""
+    """The rows of one occurrence; None if one does not say what it is."""
     rows, kinds, count = _read(one, columns)
-    if count > MOST_CHANGED:
-        return None
     if one.count != BY_CHANGE_TYPE:
         return _timed(rows, one.stamp, one.count, count)
     if kinds is None:

@@ -1,0 +1,55 @@
+"""The ledger while nothing is captured: what it says of sources and the timeline is read once.
+
+L19  In a round only views and their blocks move. Everything that capture writes stands still, so that an answer about
+     it serves every view and every step of the round; whoever needs a later one asks the ledger itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from rollview.changes import Csn
+from rollview.ledger.rows import BaseRelation, CapturedChange, SchemaEpoch
+from rollview.ledger.store import Ledger
+
+T = TypeVar("T")
+
+
+class SteadyLedger(Ledger):
+    """A ledger for one round; it shares transactions with the one that it is made of (L19)."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger._transactions, ledger.warehouse_id)
+        self._said: dict[tuple[Any, ...], Any] = {}
+
+    def _once(self, ask: Callable[..., T], *about: object) -> T:
+        key = (ask.__name__, *about)
+        if key not in self._said:
+            self._said[key] = ask(*about)
+        found: T = self._said[key]
+        return found
+
+    def relation(self, name: str) -> BaseRelation | None:
+        """The source table of that name."""
+        return self._once(super().relation, name)
+
+    def schema_epochs(self, relation: str) -> list[SchemaEpoch]:
+        """The schemas that the table has had."""
+        return list(self._once(super().schema_epochs, relation))
+
+    def newest_csn(self) -> Csn:
+        """The newest captured CSN."""
+        return self._once(super().newest_csn)
+
+    def changes_of(self, relation: str, lo: Csn, hi: Csn) -> list[CapturedChange]:
+        """The changes of the table in (lo, hi]."""
+        return list(self._once(super().changes_of, relation, lo, hi))
+
+    def changed_rows(self, relation: str, lo: Csn, hi: Csn) -> int:
+        """How many rows of the table changed in (lo, hi]."""
+        return self._once(super().changed_rows, relation, lo, hi)
+
+    def last_change(self, relation: str, at: Csn) -> CapturedChange | None:
+        """The newest change of the table that is not later than `at`."""
+        return self._once(super().last_change, relation, at)

@@ -1,0 +1,39 @@
+"""L19: in a round the timeline is read once, and views still move."""
+
+import ledger_rows as make
+
+from rollview.changes import Csn
+from rollview.ledger.steady import SteadyLedger
+from rollview.ledger.store import Ledger
+
+TABLE = "lake.sales"
+
+
+def said(ledger):
+    return (
+        ledger.newest_csn(), ledger.changes_of(TABLE, Csn(0), Csn(9)), ledger.changed_rows(TABLE, Csn(0), Csn(9)),
+        ledger.last_change(TABLE, Csn(9)), ledger.relation(TABLE), ledger.schema_epochs(TABLE),
+    )  # fmt: skip
+
+
+def test_l19_what_capture_writes_stands_still_and_views_do_not(tmp_path):
+    ledger = make.registered(Ledger.open(tmp_path, create=True))
+    ledger.add_commit(make.commit(1), [make.change(1)])
+    steady = SteadyLedger(ledger)
+    before = said(steady)
+    assert before == said(ledger)
+    ledger.add_commit(make.commit(2), [make.change(2)])
+    assert said(steady) == before != said(ledger)
+    assert said(SteadyLedger(ledger)) == said(ledger)
+    steady.add_view(make.view(), make.blocks())
+    assert ledger.view("v") == steady.view("v") is not None
+    steady.set_view("v", state="ready")
+    assert steady.view("v").state == ledger.view("v").state == "ready"
+
+
+def test_l19_what_was_said_is_nobodys_to_change(tmp_path):
+    ledger = make.registered(Ledger.open(tmp_path, create=True))
+    ledger.add_commit(make.commit(1), [make.change(1)])
+    steady = SteadyLedger(ledger)
+    steady.changes_of(TABLE, Csn(0), Csn(9)).clear()
+    assert len(steady.changes_of(TABLE, Csn(0), Csn(9))) == 1
