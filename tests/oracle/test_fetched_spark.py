@@ -11,8 +11,9 @@ from oracle.oracles import Oracles
 from oracle.test_lookups import made_lake
 
 import rollview
+from rollview import propagate
 from rollview.sources.delta_lake import read
-from rollview.spark import fetched, kept, products
+from rollview.spark import bags, fetched, fetched_rolled, kept, products, recursion
 
 pytestmark = pytest.mark.spark
 
@@ -127,3 +128,96 @@ def test_l1_values_of_every_plain_type_arrive(spark, tmp_path, made, jobs):
             warehouse, [(v, t) for v in views for t in times]
         )
     assert any(made)
+
+
+REMEMBERED = {
+    "least": "SELECT k, MIN(v) AS least, COUNT(DISTINCT v) AS n FROM lake.t GROUP BY k",
+    "places": "SELECT id, k, v, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC, id) AS place FROM lake.t",
+    "top": "SELECT id, v FROM lake.t ORDER BY v DESC, id LIMIT 3",
+    "over": "SELECT p.id, u.d FROM places p JOIN lake.u u ON p.k = u.k WHERE p.place = 1",
+    "ways": "WITH RECURSIVE r(a, b) AS (SELECT a, b FROM lake.link UNION ALL "
+    "SELECT r.a, l.b FROM r JOIN lake.link l ON r.b = l.a) SELECT a, b FROM r",
+}
+
+
+def remembering(spark, tmp_path):
+    """A history of bags, first rows, a view on a view and a recursion, compared at every time; what differs."""
+    lake = Lake(spark, tmp_path / "lake")
+    rows = [(n, n % 4, n * 7 % 10) for n in range(12)]
+    lake.create("t", "id INT, k INT, v INT", rows)
+    lake.create("u", "k INT, d STRING", [(n, f"d{n}") for n in range(3)])
+    lake.create("link", "a INT, b INT", [(3 * n, 3 * n + 1) for n in range(5)])
+    with rollview.open(tmp_path / "wh", spark=spark) as warehouse:
+        warehouse.add_source("lake", delta=str(lake.folder))
+        lake.registered()
+        for name, sql in REMEMBERED.items():
+            warehouse.create(name, sql, policy="incremental_strict")
+        lake.delete("t", id=5)
+        lake.insert("t", [(20, 1, 9), (21, 7, 3)])
+        lake.insert("link", [(3 * n + 1, 3 * n + 2) for n in range(5)])
+        warehouse.refresh()
+        lake.update("t", {"v": 30}, id=3)
+        lake.delete("t", id=20)
+        lake.delete("link", a=4)
+        lake.insert("u", [(1, "again"), (7, "seven")])
+        warehouse.refresh(to=lake.csn - 1)
+        lake.insert("t", [(22, None, 1), (23, 2, 100)])
+        lake.delete("t", k=0)
+        lake.insert("link", [(5, 9), (11, 12)])
+        warehouse.refresh()
+        assert warehouse.refresh("places").technique == "NO_OP"
+        looked_at = [(view, t) for view in REMEMBERED for t in range(lake.csn, -1, -2)]
+        return Oracles(lake, REMEMBERED).mismatches(warehouse, looked_at)
+
+
+@pytest.fixture
+def remembered(monkeypatch):
+    """How much of the memory of each step of a bag was fetched: the source, the block itself, both or neither."""
+    found, right = [], propagate.fetched_memory
+
+    def told(*of):
+        made = right(*of)
+        found.append(len(made))
+        return made
+
+    monkeypatch.setattr(propagate, "fetched_memory", told)
+    return found
+
+
+def test_x1_m5_g4_bags_first_rows_and_recursions_at_every_time(spark, tmp_path, made, remembered):
+    assert remembering(spark, tmp_path) == []
+    assert None not in made
+    assert {1, 2} <= set(remembered), (
+        "the top has no keys; others are read whole where a key is NULL"
+    )
+
+
+def no_row_of_a_bag(monkeypatch):
+    right = bags.fetched
+
+    def fewer(*of):
+        rows = right(*of)
+        return None if rows is None else rows.slice(1)
+
+    monkeypatch.setattr(bags, "fetched", fewer)
+
+
+def no_log(monkeypatch):
+    right = fetched_rolled._within
+    monkeypatch.setattr(fetched_rolled, "_within", lambda rows, lo, hi: right(rows, hi, hi))
+
+
+def too_few_first_rows(monkeypatch):
+    monkeypatch.setattr(propagate, "moved_since", lambda *_: 0)
+
+
+def no_way_of_a_level(monkeypatch):
+    right = recursion.keys_in
+    monkeypatch.setattr(recursion, "keys_in", lambda *of: right(*of)[:-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sabotage", [no_row_of_a_bag, no_log, too_few_first_rows, no_way_of_a_level])  # fmt: skip
+def test_the_oracles_see_what_memory_lacks(sabotage, spark, tmp_path, monkeypatch):
+    sabotage(monkeypatch)
+    assert remembering(spark, tmp_path) != []
