@@ -152,7 +152,10 @@ class Products:
     ) -> Product | None:
         parts: list[pa.Table] = []
         for term, said in zip(terms, answers, strict=True):
-            rows = joined(relations, core, columns, term, said)
+            try:
+                rows = joined(relations, core, columns, term, said)
+            except pa.ArrowException:  # a value that Arrow cannot take: Spark can, or says what is wrong
+                rows = None
             if rows is None:
                 return None
             parts.append(rows)
