@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import re
+from pathlib import Path
 
 import pytest
 from duck import Duck
@@ -12,7 +14,15 @@ from test_parse import CASES, QUERIES, SCHEMA
 
 from rollview.errors import ViewRefused
 from rollview.views import limits
-from rollview.views.functions import QUERY_FUNCTIONS, SCALAR, SUMMED
+from rollview.views.blocks import BagReduce
+from rollview.views.functions import (
+    AGGREGATES,
+    GROUPING,
+    INSTEAD,
+    QUERY_FUNCTIONS,
+    SCALAR,
+    SUMMED,
+)
 from rollview.views.parse import parse_query, parse_view
 from rollview.views.syntax import RollviewSpark, Text, call_name
 
@@ -416,3 +426,43 @@ def test_l1_fuzz_views():
 def test_an_unknown_place_falls_back_to_the_whole():
     error = Text("s", "a b").refused(None, "x", "y")
     assert (error.line, error.column) == (1, 1)
+
+
+# --- every aggregate of Spark
+
+
+ONLY_IN_PYTHON = {"count_distinct", "sum_distinct", "listagg_distinct", "string_agg_distinct", "product"}  # fmt: skip
+ONLY_IN_SQL = ["any", "approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine", "measure", "percentile_cont",
+               "percentile_disc", "schema_of_variant_agg"]  # fmt: skip
+
+
+def sparks_aggregates() -> list[str]:
+    """The aggregate section of Spark's own list of functions, and those that it has in SQL alone."""
+    import pyspark.sql.functions as spark_functions
+
+    listed = Path(spark_functions.__file__).read_text(encoding="utf-8")
+    section = listed.split("# Aggregate Functions")[1].split("# Window Functions")[0]
+    return sorted({*re.findall(r'"(\w+)"', section), *ONLY_IN_SQL} - ONLY_IN_PYTHON)
+
+
+def test_f3_every_aggregate_of_spark_is_maintained_or_refused_by_name():
+    names = [name.upper() for name in sparks_aggregates()]
+    assert len(names) > 80
+    unknown = [n for n in names if n not in AGGREGATES | GROUPING and n not in INSTEAD]
+    assert unknown == []
+    assert not set(INSTEAD) & AGGREGATES
+    for name in set(names) & set(INSTEAD):
+        error = refused(f"SELECT region, {name}(qty) AS x {S} GROUP BY region")
+        assert (f"aggregate {name}" in error.what) and error.hint, name
+        assert error.reason in ("NON_DETERMINISTIC_EXPRESSION", "OPERATOR_NOT_SUPPORTED")
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["BITMAP_CONSTRUCT_AGG(BITMAP_BIT_POSITION(qty))", "COUNT_MIN_SKETCH(qty, 0.5, 0.5, 1)"],
+)
+def test_aggregates_without_code_of_their_own_are_bags(call: str):
+    definition = parse_view("v", f"SELECT region, {call} AS x {S} GROUP BY region", SCHEMA, DUCK.describe)  # fmt: skip
+    (block,) = definition.blocks
+    assert isinstance(block, BagReduce)
+    assert block.repeats == call.startswith("COUNT_MIN")

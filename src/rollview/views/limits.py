@@ -22,11 +22,11 @@ from rollview.views.functions import (
     GENERATORS,
     GROUPING,
     INSTEAD,
-    OTHER_AGGREGATES,
     QUERY_FUNCTIONS,
     RANDOM,
     SCALAR,
     TIME,
+    UNCOMPARED,
     WINDOWED,
     WORDS_AS_CALLS,
 )
@@ -230,8 +230,9 @@ def _call_refused(text: Text, node: exp.Expr, name: str, limits: Limits) -> View
     elif name in GENERATORS:
         hint = "write it in a view, and query the view"
         refusal = Refusal(f"{name}", hint, "OPERATOR_NOT_SUPPORTED")
-    elif name in OTHER_AGGREGATES:
-        refusal = Refusal(f"aggregate {name}", INSTEAD[name], "NON_DETERMINISTIC_EXPRESSION")
+    elif name in INSTEAD:
+        reason = "OPERATOR_NOT_SUPPORTED" if name in UNCOMPARED else "NON_DETERMINISTIC_EXPRESSION"
+        refusal = Refusal(f"aggregate {name}", INSTEAD[name], reason)
     elif name in ("WINDOW", "SESSION_WINDOW", "WINDOW_TIME"):
         refusal = Refusal(f"function {name}", "group by DATE_TRUNC('hour', time) or the like")
     else:
