@@ -12,9 +12,9 @@ from duck import Duck
 from sqlglot import exp
 from test_parse import CASES, QUERIES, SCHEMA
 
-from rollview.errors import ViewRefused
+from rollview.errors import ConfigError, ViewRefused
 from rollview.views import limits
-from rollview.views.blocks import BagReduce
+from rollview.views.blocks import BagReduce, Reduce
 from rollview.views.functions import (
     AGGREGATES,
     GROUPING,
@@ -22,6 +22,7 @@ from rollview.views.functions import (
     QUERY_FUNCTIONS,
     SCALAR,
     SUMMED,
+    declared_functions,
 )
 from rollview.views.parse import parse_query, parse_view
 from rollview.views.syntax import RollviewSpark, Text, call_name
@@ -466,3 +467,43 @@ def test_aggregates_without_code_of_their_own_are_bags(call: str):
     (block,) = definition.blocks
     assert isinstance(block, BagReduce)
     assert block.repeats == call.startswith("COUNT_MIN")
+
+
+# --- functions of the user's own
+
+
+def test_a_declared_function_can_be_called():
+    duck = Duck(SCHEMA)
+    duck.db.execute("CREATE MACRO net_price(x, y) AS x - y")
+    sql = f"SELECT region, SUM(Net_Price(qty, id)) AS x {S} WHERE net_price(qty, 1) > 0 GROUP BY region"
+    declared = declared_functions(["net_price"])
+    definition = parse_view("v", sql, SCHEMA, duck.describe, declared=declared)
+    assert isinstance(definition.blocks[-1], Reduce)
+    assert definition.sql.count("NET_PRICE(") == 2
+    query = f"SELECT net_price(qty, 1) AS x {S}"
+    assert parse_query(query, SCHEMA, declared)[0].startswith("SELECT NET_PRICE(")
+    with pytest.raises(ViewRefused) as undeclared:
+        parse_query(query, SCHEMA)
+    for error in (refused(sql), undeclared.value):
+        assert error.reason == "USER_DEFINED_FUNCTION" and "deterministic_functions" in error.hint
+
+
+def test_declaring_one_allows_no_other():
+    with pytest.raises(ViewRefused, match="function NET_PRICES"):
+        parse_view("v", f"SELECT NET_PRICES(qty) AS x {S}", SCHEMA, DUCK.describe,
+                   declared=declared_functions(["net_price"]))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("rand", "Spark has one"), ("UUID", "Spark has one"), ("reflect", "Spark has one"), ("now", "Spark has one"),
+        ("first", "Spark has one"), ("sum", "Spark has one"), ("hll_sketch_agg", "Spark has one"),
+        ("explode", "Spark has one"), ("db.f", "no plain name"), ("", "no plain name"), ("_rv_f", "no plain name"),
+        ("f(x)", "no plain name"), ("f g", "no plain name"),
+    ],
+)  # fmt: skip
+def test_what_spark_has_cannot_be_declared(name: str, why: str):
+    with pytest.raises(ConfigError, match="cannot be declared deterministic") as caught:
+        declared_functions(["fine", name])
+    assert why in caught.value.detail and "deterministic_functions" in caught.value.hint

@@ -58,6 +58,7 @@ class Relations:
     warehouse: Path
     kept: Kept = field(default_factory=Kept)
     products: Products | None = None  # the products of a round, while one runs
+    declared: frozenset[str] = frozenset()  # functions of the user's own that views may call
     known: dict[str, BaseRelation | None] | None = (
         None  # the source tables met in a round, while one runs
     )

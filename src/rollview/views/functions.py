@@ -1,6 +1,7 @@
 """Which of Spark's built-in functions a view or a query may call.
 
-F1  What is not listed here cannot be called: allowed names are written out, from Spark 4.2's own list.
+F1  What is not listed here cannot be called: allowed names are written out, from Spark 4.2's own list. To these come
+    functions that whoever opens the warehouse declares deterministic; F2 is their word then.
 F2  A listed function is deterministic, reads nothing but its arguments, and runs no code of others.
 F3  Every aggregate of Spark 4.2 is in one set here: maintained, or refused by its name with what to write instead.
 Most sketches, Avro and Protobuf (files of schemas), XML (entities), `collate` and geometry stay out. The sets below
@@ -8,6 +9,11 @@ say for the others which kind they are, so that a refusal can say what to do ins
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rollview.errors import ConfigError
 
 SCALAR = frozenset(
     """
@@ -169,3 +175,22 @@ INSTEAD = {
     name: hint for name in SKETCHES for family, hint in _FAMILIES.items() if name.startswith(family)
 }
 """What to write instead of an aggregate that is not maintained."""
+
+_BUILT_IN = (
+    QUERY_FUNCTIONS | GENERATORS | TIME | RANDOM | CODE | WORDS_AS_CALLS | frozenset(INSTEAD)
+)
+
+
+def declared_functions(names: Iterable[str]) -> frozenset[str]:
+    """The user's own functions by their names, which no function of Spark's may have."""
+    found = set()
+    for name in [names] if isinstance(names, str) else names:
+        known = str(name).upper()
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]*", known) or known in _BUILT_IN:
+            why = "Spark has one of that name" if known in _BUILT_IN else "it is no plain name"
+            raise ConfigError(
+                f'function "{name}" cannot be declared deterministic', why,
+                'name scalar functions of your own: deterministic_functions = ["net_price"]',
+            )  # fmt: skip
+        found.add(known)
+    return frozenset(found)
