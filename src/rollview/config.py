@@ -22,7 +22,7 @@ else:
 
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 PROJECT_FILE = "rollview.toml"
-ENTRIES = ("warehouse", "ledger", "spark", "source", "run")
+ENTRIES = ("warehouse", "ledger", "deterministic_functions", "spark", "source", "run")
 SOURCE_KEYS = ("delta", "postgres", "tables", "mode", "hold")
 RUN_KEYS = ("every",)
 
@@ -52,6 +52,7 @@ class Project:
     spark: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict)
+    deterministic_functions: tuple[str, ...] = ()
 
 
 def project_folder(start: Path) -> Path | None:
@@ -81,6 +82,7 @@ def read_project(folder: Path) -> Project:
         spark={k if k.startswith("spark.") else f"spark.{k}": v for k, v in spark.items()},
         sources=sources,
         run=run,
+        deterministic_functions=_names(path, text, "deterministic_functions"),
     )
 
 
@@ -119,6 +121,13 @@ def _string(path: Path, text: Mapping[str, Any], key: str) -> str | None:
     if value is not None and not (isinstance(value, str) and value):
         raise ConfigError(f'"{path}": "{key}" cannot be {value!r}', hint="write it in quotes")
     return value
+
+
+def _names(path: Path, text: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = text.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ConfigError(f'"{path}": "{key}" cannot be {value!r}', hint=f'write {key} = ["name"]')
+    return tuple(value)
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

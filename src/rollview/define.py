@@ -108,7 +108,7 @@ def parsed(relations: Relations, name: str, sql: str, memory: str = "auto") -> D
         own = any(n not in known for n in read)  # a block that is only being made
         return not own and derived_pays(sum(relations.rows(n) for n in read))
 
-    definition = parse_view(name, sql, known, describe, derive)
+    definition = parse_view(name, sql, known, describe, derive, relations.declared)
     for column in definition.columns:
         if "map<" in column.type or column.type == "variant":
             raise ViewRefused(

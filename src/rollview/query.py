@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def answered(relations: Relations, sql: str, at: Csn | None) -> DataFrame:
     """The answer as of `at`, or as of the common time of the views it reads."""
-    text, names = parse_query(sql, schemas(relations.ledger))
+    text, names = parse_query(sql, schemas(relations.ledger), relations.declared)
     time = common_time(relations, names) if at is None else at
     leaves = {
         relation_identifier(n): relations(n).exact(time, [c for c, _ in relations.columns(n)])

@@ -20,6 +20,7 @@ from rollview.ledger.store import Ledger, Refresh, Source, ViewRow
 from rollview.reports import ApplyReport, SourceReport, ViewStatus
 from rollview.times import Time, csn_of
 from rollview.views.blocks import inputs
+from rollview.views.functions import declared_functions
 from rollview.views.statements import (
     AlterView,
     CreateView,
@@ -59,12 +60,14 @@ class Warehouse:
         ledger_url: str | None = None,
         master: str | None = None,
         settings: Mapping[str, str] | None = None,
+        deterministic_functions: Sequence[str] = (),
         create: bool = True,
         progress: Progress | None = None,
     ) -> None:
         self.path = Path(path).expanduser().resolve()
         self.ledger = Ledger.open(self.path, ledger_url, create=create)
         self._spark, self._master, self._settings = spark, master, settings
+        self._declared = declared_functions(deterministic_functions)
         self._lock: WriteLock | None = None
         self._kept: Kept | None = None
         self.progress: Progress = progress or silent
@@ -104,7 +107,7 @@ class Warehouse:
 
         if self._kept is None:
             self._kept = Kept()
-        return Relations(self.spark, self.ledger, self.path, self._kept)
+        return Relations(self.spark, self.ledger, self.path, self._kept, declared=self._declared)
 
     def write(self) -> None:
         """Become the one writer (O1)."""

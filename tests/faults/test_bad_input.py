@@ -415,3 +415,31 @@ def test_a_step_that_fails_stops_the_view_until_the_row_goes(
         status = wh.status("ratio")
         assert (status.state, status.reason, status.lag) == ("ready", "", 0)
         assert wh.verify("ratio").ok
+
+
+def test_a_subquery_of_several_rows_stops_the_view_until_the_row_goes(world: World) -> None:
+    """Spark's error, with the key; what shows no second row goes on."""
+    with world.open() as wh:
+        wh.sql(
+            "CREATE MATERIALIZED VIEW named AS SELECT s.id,"
+            " (SELECT c.name FROM lake.cust c WHERE c.cust = s.cust) AS name FROM lake.sales s"
+        )
+        good = wh.view("named").view_time
+        before = sorted(map(str, wh.table("named").collect()))
+        world.sql(
+            "INSERT INTO {cust} VALUES (5, 'second'), (77, 'one'), (77, 'two')"
+        )  # nobody asks for 77
+        with pytest.raises(RefreshError, match="SCALAR_SUBQUERY_TOO_MANY_ROWS") as caught:
+            wh.refresh("named")
+        assert "key: 5" in caught.value.detail
+        status = wh.status("named")
+        assert (status.state, status.view_time) == ("stopped", good)
+        assert "SCALAR_SUBQUERY_TOO_MANY_ROWS" in status.reason
+        assert sorted(map(str, wh.table("named").collect())) == before
+        assert wh.ledger.intents() == []
+
+        world.sql("DELETE FROM {cust} WHERE name = 'second'")
+        wh.refresh("named")
+        status = wh.status("named")
+        assert (status.state, status.reason, status.lag) == ("ready", "", 0)
+        assert wh.verify("named").ok

@@ -57,6 +57,7 @@ def test_a_project_with_everything(tmp_path):
         """
         warehouse = "/data/warehouse"
         ledger = "postgresql://ledger"
+        deterministic_functions = ["net_price"]
         [spark]
         master = "local[2]"
         sql.shuffle.partitions = 4
@@ -72,6 +73,14 @@ def test_a_project_with_everything(tmp_path):
     assert full.spark == {"spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "false"}
     assert full.sources == {"lake": {"delta": "/data/lake"}}
     assert full.run == {"every": "30 seconds"}
+    assert full.deterministic_functions == ("net_price",)
+
+
+@pytest.mark.parametrize("value", ['"net_price"', "[1]", "true"])
+def test_declared_functions_are_a_list_of_names(tmp_path, value):
+    with pytest.raises(ConfigError, match="deterministic_functions") as refused:
+        project(tmp_path, f"deterministic_functions = {value}")
+    assert refused.value.hint == 'write deterministic_functions = ["name"]'
 
 
 def test_a_folder_without_the_file_is_no_project(tmp_path):

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import os
 import random
+import re
+from pathlib import Path
 
 import pytest
 from duck import Duck
 from sqlglot import exp
 from test_parse import CASES, QUERIES, SCHEMA
 
-from rollview.errors import ViewRefused
+from rollview.errors import ConfigError, ViewRefused
 from rollview.views import limits
-from rollview.views.functions import QUERY_FUNCTIONS, SCALAR, SUMMED
+from rollview.views.blocks import BagReduce, Reduce
+from rollview.views.functions import (
+    AGGREGATES,
+    GROUPING,
+    INSTEAD,
+    QUERY_FUNCTIONS,
+    SCALAR,
+    SUMMED,
+    declared_functions,
+)
 from rollview.views.parse import parse_query, parse_view
 from rollview.views.syntax import RollviewSpark, Text, call_name
 
@@ -416,3 +427,83 @@ def test_l1_fuzz_views():
 def test_an_unknown_place_falls_back_to_the_whole():
     error = Text("s", "a b").refused(None, "x", "y")
     assert (error.line, error.column) == (1, 1)
+
+
+# --- every aggregate of Spark
+
+
+ONLY_IN_PYTHON = {"count_distinct", "sum_distinct", "listagg_distinct", "string_agg_distinct", "product"}  # fmt: skip
+ONLY_IN_SQL = ["any", "approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine", "measure", "percentile_cont",
+               "percentile_disc", "schema_of_variant_agg"]  # fmt: skip
+
+
+def sparks_aggregates() -> list[str]:
+    """The aggregate section of Spark's own list of functions, and those that it has in SQL alone."""
+    import pyspark.sql.functions as spark_functions
+
+    listed = Path(spark_functions.__file__).read_text(encoding="utf-8")
+    section = listed.split("# Aggregate Functions")[1].split("# Window Functions")[0]
+    return sorted({*re.findall(r'"(\w+)"', section), *ONLY_IN_SQL} - ONLY_IN_PYTHON)
+
+
+def test_f3_every_aggregate_of_spark_is_maintained_or_refused_by_name():
+    names = [name.upper() for name in sparks_aggregates()]
+    assert len(names) > 80
+    unknown = [n for n in names if n not in AGGREGATES | GROUPING and n not in INSTEAD]
+    assert unknown == []
+    assert not set(INSTEAD) & AGGREGATES
+    for name in set(names) & set(INSTEAD):
+        error = refused(f"SELECT region, {name}(qty) AS x {S} GROUP BY region")
+        assert (f"aggregate {name}" in error.what) and error.hint, name
+        assert error.reason in ("NON_DETERMINISTIC_EXPRESSION", "OPERATOR_NOT_SUPPORTED")
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["BITMAP_CONSTRUCT_AGG(BITMAP_BIT_POSITION(qty))", "COUNT_MIN_SKETCH(qty, 0.5, 0.5, 1)"],
+)
+def test_aggregates_without_code_of_their_own_are_bags(call: str):
+    definition = parse_view("v", f"SELECT region, {call} AS x {S} GROUP BY region", SCHEMA, DUCK.describe)  # fmt: skip
+    (block,) = definition.blocks
+    assert isinstance(block, BagReduce)
+    assert block.repeats == call.startswith("COUNT_MIN")
+
+
+# --- functions of the user's own
+
+
+def test_a_declared_function_can_be_called():
+    duck = Duck(SCHEMA)
+    duck.db.execute("CREATE MACRO net_price(x, y) AS x - y")
+    sql = f"SELECT region, SUM(Net_Price(qty, id)) AS x {S} WHERE net_price(qty, 1) > 0 GROUP BY region"
+    declared = declared_functions(["net_price"])
+    definition = parse_view("v", sql, SCHEMA, duck.describe, declared=declared)
+    assert isinstance(definition.blocks[-1], Reduce)
+    assert definition.sql.count("NET_PRICE(") == 2
+    query = f"SELECT net_price(qty, 1) AS x {S}"
+    assert parse_query(query, SCHEMA, declared)[0].startswith("SELECT NET_PRICE(")
+    with pytest.raises(ViewRefused) as undeclared:
+        parse_query(query, SCHEMA)
+    for error in (refused(sql), undeclared.value):
+        assert error.reason == "USER_DEFINED_FUNCTION" and "deterministic_functions" in error.hint
+
+
+def test_declaring_one_allows_no_other():
+    with pytest.raises(ViewRefused, match="function NET_PRICES"):
+        parse_view("v", f"SELECT NET_PRICES(qty) AS x {S}", SCHEMA, DUCK.describe,
+                   declared=declared_functions(["net_price"]))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("rand", "Spark has one"), ("UUID", "Spark has one"), ("reflect", "Spark has one"), ("now", "Spark has one"),
+        ("first", "Spark has one"), ("sum", "Spark has one"), ("hll_sketch_agg", "Spark has one"),
+        ("explode", "Spark has one"), ("db.f", "no plain name"), ("", "no plain name"), ("_rv_f", "no plain name"),
+        ("f(x)", "no plain name"), ("f g", "no plain name"),
+    ],
+)  # fmt: skip
+def test_what_spark_has_cannot_be_declared(name: str, why: str):
+    with pytest.raises(ConfigError, match="cannot be declared deterministic") as caught:
+        declared_functions(["fine", name])
+    assert why in caught.value.detail and "deterministic_functions" in caught.value.hint

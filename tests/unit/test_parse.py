@@ -7,6 +7,7 @@ import random
 from decimal import Decimal
 from functools import cache
 
+import duckdb
 import pytest
 from duck import Duck, bag
 from hypothesis import given
@@ -329,6 +330,42 @@ def test_u1_sums_are_linear_and_exact(ducks: list[Duck], column: str, value: str
     assert sums_after(ducks[0], sql, [(value, count), (value, 1 - count)])[0][1] == 1
     found = sums_after(ducks[0], sql, [(value, count), (value, 1 - count)])[0][0]
     assert Decimal(str(found)) == Decimal(value)
+
+
+def test_u2_a_sum_that_no_bigint_holds_is_an_error_and_a_mean_is_not(ducks: list[Duck]):
+    most = str(2**63 - 1)
+    sql = "SELECT SUM(id) AS s, AVG(id) AS a FROM lake.sales"
+    assert sums_after(ducks[0], sql, [(most, 1)])[0][0] == 2**63 - 1
+    least = [(f"-{most}", 1), ("-1", 1)]
+    assert sums_after(ducks[0], sql, least)[0][0] == -(2**63)
+    assert sums_after(ducks[0], sql, [(most, 2), (most, -1)])[0][0] == 2**63 - 1
+    for changes in ([(most, 1), ("1", 1)], [*least, ("-1", 1)]):
+        with pytest.raises(
+            duckdb.Error, match=r'OVERFLOW.* view "v": a SUM in column "s" is no BIGINT'
+        ):
+            sums_after(ducks[0], sql, changes)
+    mean = sums_after(ducks[0], "SELECT AVG(id) AS a FROM lake.sales", [(most, 3)])
+    assert mean == [(float(2**63),)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT region, cust + 1 AS c, SUM(id) AS s {0} GROUP BY region, cust + 1",
+         'column "s" is no BIGINT where region = n, c = NULL'),
+        ("SELECT COUNT(*) AS n {0} GROUP BY region HAVING SUM(id) > 0", "HAVING is no BIGINT where key = n"),
+        ("SELECT SUM(id) AS `it's` {0}", """column "it's" is no BIGINT"""),
+    ],
+)  # fmt: skip
+def test_u2_the_error_names_view_column_and_group(sql: str, said: str):
+    duck = Duck(SCHEMA)
+    duck.db.execute(
+        "INSERT INTO lake.sales (id, region) VALUES (9223372036854775807, 'n'), (1, 'n')"
+    )
+    definition = parsed(duck, sql.format("FROM lake.sales"))
+    with pytest.raises(duckdb.Error) as caught:
+        duck.evaluated(definition)
+    assert f'[ARITHMETIC_OVERFLOW] view "v": a SUM in {said}' in str(caught.value)
 
 
 @given(st.text(max_size=12), st.text(max_size=12))

@@ -92,7 +92,8 @@ def opened(place: Place, *, create: bool = False, spark: bool = False) -> Iterat
                           "rollview refresh makes it, with the sources and views of the project")  # fmt: skip
     bar = Bar()
     warehouse = Warehouse(project.warehouse, ledger_url=project.ledger_url, master=project.master,
-                          settings=project.spark, create=create, progress=bar)  # fmt: skip
+                          settings=project.spark, create=create, progress=bar,
+                          deterministic_functions=project.deterministic_functions)  # fmt: skip
     with warehouse, bar:
         if spark:
             start_spark(warehouse, place.debug)

@@ -20,6 +20,10 @@ from rollview.sources.delta_lake.read import explain_missing
 from rollview.sources.postgresql.table import MODES
 from rollview.spark.relations import Relations, stopped_problem
 
+NO_FUNCTION = (
+    "register it in the session first, such as by spark.udf.register; declaring it makes none"
+)
+
 
 @contextmanager
 def spark_errors(relations: Relations, view: str, names: Sequence[str]) -> Iterator[None]:
@@ -63,6 +67,12 @@ def in_our_words(
             text,
             "check that the warehouse folder and its files are yours and that the disk works",
         )
+    if "[UNRESOLVED_ROUTINE]" in text:
+        return RefreshError(
+            f'view "{view}" cannot be refreshed: the Spark session does not have a function it calls',
+            first_sentence(error),
+            NO_FUNCTION,
+        )
     return QueryFailed(
         f'view "{view}" cannot be refreshed: its query failed in Spark',
         first_sentence(error),
@@ -83,9 +93,15 @@ def refusals(what: str) -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
+        sentence = first_sentence(error)
+        if "[UNRESOLVED_ROUTINE]" in sentence:
+            label = "the Spark session does not have a function it calls"
+            raise ViewRefused(
+                f"{what}: {label}", sentence, NO_FUNCTION, reason="USER_DEFINED_FUNCTION"
+            ) from error
         raise ViewRefused(
             f"{what}: Spark does not accept its query",
-            first_sentence(error),
+            sentence,
             "mend the expression that is named above",
             reason="ANALYSIS_ERROR",
         ) from error

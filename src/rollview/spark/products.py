@@ -154,7 +154,9 @@ class Products:
         for term, said in zip(terms, answers, strict=True):
             try:
                 rows = joined(relations, core, columns, term, said)
-            except pa.ArrowException:  # a value that Arrow cannot take: Spark can, or says what is wrong
+            except (
+                pa.ArrowException
+            ):  # a value that Arrow cannot take: Spark can, or says what is wrong
                 rows = None
             if rows is None:
                 return None

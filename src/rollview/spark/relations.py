@@ -58,6 +58,7 @@ class Relations:
     warehouse: Path
     kept: Kept = field(default_factory=Kept)
     products: Products | None = None  # the products of a round, while one runs
+    declared: frozenset[str] = frozenset()  # functions of the user's own that views may call
 
     def base(self, name: str) -> BaseRelation | None:
         """The source table of that name; None if it is none."""

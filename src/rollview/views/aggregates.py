@@ -161,15 +161,23 @@ def reduced(
     if not all(_added(call, kinds) for tree in trees for call in _aggregates(tree)):
         shown = [(n, kind, tree) for (n, kind), tree in zip(outputs, columns, strict=True)]
         return bag_reduce(draft, rows, types, tuple(keys), shown, having), sql
+
+    def overflow(where: str) -> str:
+        return _overflow(draft.name, where, tuple(keys))
+
     block = Reduce(
         draft.union(rows, types),
         tuple(keys),
         (),
         tuple(
-            Column(name, sql_of(cast_to(_shown(tree, sums, kinds), kind)), kind)
+            Column(
+                name,
+                sql_of(cast_to(_shown(tree, sums, kinds, overflow(f'column "{name}"')), kind)),
+                kind,
+            )
             for (name, kind), tree in zip(outputs, columns, strict=True)
         ),
-        sql_of(_shown(having, sums, kinds)) if having is not None else None,
+        sql_of(_shown(having, sums, kinds, overflow("HAVING"))) if having is not None else None,
     )
     return replace(block, sums=tuple(sums.columns)), sql
 
@@ -256,22 +264,36 @@ def _added(call: exp.Expr, kinds: Mapping[str, str]) -> bool:
     return is_sum(call) and _formula(call, Sums(), kinds) is not None
 
 
-def _formula(call: exp.Expr, sums: Sums, kinds: Mapping[str, str]) -> str | None:
+def _overflow(view: str, where: str, keys: Sequence[str]) -> str:
+    """What is said of a sum that no BIGINT can hold: view, column and the key of the group, as a text in SQL."""
+    label = f'[ARITHMETIC_OVERFLOW] view "{view}": a SUM in {where} is no BIGINT'
+    pieces: list[exp.Expr] = [exp.Literal.string(label)]
+    for number, key in enumerate(keys):
+        value = exp.cast(column("", key), "STRING")
+        name = "key" if key.startswith("_rv_") else key
+        pieces.append(exp.Literal.string(f"{',' if number else ' where'} {name} = "))
+        pieces.append(
+            exp.Anonymous(this="COALESCE", expressions=[value, exp.Literal.string("NULL")])
+        )
+    return sql_of(exp.Anonymous(this="CONCAT", expressions=pieces))
+
+
+def _formula(call: exp.Expr, sums: Sums, kinds: Mapping[str, str], error: str = "") -> str | None:
     arguments = [a.name for a in call.expressions if isinstance(a, exp.Column)]
     match call_name(call):
         case "COUNT":
             return count_of(sums, arguments)
         case "SUM":
-            return sum_of(sums, arguments[0], kinds[arguments[0]])
+            return sum_of(sums, arguments[0], kinds[arguments[0]], error)
         case _:
             return avg_of(sums, arguments[0], kinds[arguments[0]])
 
 
-def _shown(tree: exp.Expr, sums: Sums, kinds: Mapping[str, str]) -> exp.Expr:
+def _shown(tree: exp.Expr, sums: Sums, kinds: Mapping[str, str], error: str) -> exp.Expr:
     """The tree with every aggregate as a function of count and sums (E2)."""
     holder = exp.Paren(this=tree.copy())
     for node in _aggregates(holder):
-        formula = _formula(node, sums, kinds)
+        formula = _formula(node, sums, kinds, error)
         assert formula is not None, "what cannot be added is a BagReduce"
         node.replace(
             expression(formula) if formula.startswith("`") else exp.Paren(this=expression(formula))

@@ -1,12 +1,19 @@
 """Which of Spark's built-in functions a view or a query may call.
 
-F1  What is not listed here cannot be called: allowed names are written out, from Spark 4.2's own list.
+F1  What is not listed here cannot be called: allowed names are written out, from Spark 4.2's own list. To these come
+    functions that whoever opens the warehouse declares deterministic; F2 is their word then.
 F2  A listed function is deterministic, reads nothing but its arguments, and runs no code of others.
-Sketches, Avro and Protobuf (files of schemas), XML (entities), `collate` and geometry stay out. The sets below
+F3  Every aggregate of Spark 4.2 is in one set here: maintained, or refused by its name with what to write instead.
+Most sketches, Avro and Protobuf (files of schemas), XML (entities), `collate` and geometry stay out. The sets below
 say for the others which kind they are, so that a refusal can say what to do instead.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rollview.errors import ConfigError
 
 SCALAR = frozenset(
     """
@@ -49,11 +56,11 @@ SUMMED = frozenset(["COUNT", "SUM", "AVG", "MEAN", "COUNT_IF"])
 
 BAGGED = frozenset(
     """
-    any approx_count_distinct array_agg bit_and bit_or bit_xor bool_and bool_or collect_list collect_set corr
-    covar_pop covar_samp every kurtosis listagg max max_by median min min_by mode percentile percentile_cont
-    percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
-    regr_syy skewness some std stddev stddev_pop stddev_samp string_agg try_avg try_sum var_pop var_samp
-    variance
+    any approx_count_distinct array_agg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg
+    bitmap_or_agg bool_and bool_or collect_list collect_set corr count_min_sketch covar_pop covar_samp every
+    kurtosis listagg max max_by median min min_by mode percentile percentile_cont percentile_disc regr_avgx
+    regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std
+    stddev stddev_pop stddev_samp string_agg try_avg try_sum var_pop var_samp variance
     """.upper().split()
 )
 """Aggregates that are functions of the whole bag; where ties could show, ties.py settles or refuses them."""
@@ -65,6 +72,21 @@ UNSURE = frozenset(
 )
 """Aggregates that depend on the order in which Spark happens to read."""
 
+SKETCHES = frozenset(
+    """
+    approx_top_k approx_top_k_accumulate approx_top_k_combine hll_sketch_agg hll_union_agg
+    kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint
+    kll_sketch_agg_double kll_sketch_agg_float theta_intersection_agg theta_sketch_agg theta_union_agg
+    tuple_intersection_agg_double tuple_intersection_agg_integer tuple_sketch_agg_double
+    tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer
+    """.upper().split()
+)
+"""Aggregates whose bytes and estimates depend on that order (what is dropped when they are full), or on chance (KLL);
+approx_count_distinct and count_min_sketch do not."""
+
+UNCOMPARED = frozenset(["MEASURE", "SCHEMA_OF_VARIANT_AGG"])
+"""Aggregates of what a view cannot read: metric views, and variants, which cannot be compared."""
+
 CHOSEN = frozenset(["FIRST", "FIRST_VALUE", "LAST", "LAST_VALUE", "ANY_VALUE"])
 """Of these, what an ordered window makes sure."""
 
@@ -73,7 +95,8 @@ OTHER_AGGREGATES = BAGGED | UNSURE
 
 IDEMPOTENT = frozenset(
     """
-    any approx_count_distinct bit_and bit_or bool_and bool_or collect_set every max max_by min min_by some
+    any approx_count_distinct bit_and bit_or bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and
+    bool_or collect_set every max max_by min min_by some
     """.upper().split()
 )
 """Aggregates that do not see how often a row occurs."""
@@ -129,14 +152,45 @@ WORDS_AS_CALLS = frozenset(
 )
 """Column names that Spark takes for a call where no column has the name."""
 
+_FREQUENT = "group by x with COUNT(*), and take the first by ORDER BY and LIMIT"
+_DISTINCT = "write COUNT(DISTINCT x), or APPROX_COUNT_DISTINCT(x)"
+_QUANTILE = "write PERCENTILE(x, 0.5), which is exact"
+_FAMILIES = {
+    "APPROX_TOP": _FREQUENT, "HLL": _DISTINCT, "THETA": _DISTINCT, "KLL": _QUANTILE,
+    "TUPLE": f"{_DISTINCT}, and SUM(y), MIN(y) or MAX(y)",
+}  # fmt: skip
+
 INSTEAD = {
     "ANY_VALUE": "write MIN(x) or MAX(x)",
     "FIRST": "write MIN_BY(x, time), which says which row is meant",
     "FIRST_VALUE": "write MIN_BY(x, time), which says which row is meant",
     "LAST": "write MAX_BY(x, time), which says which row is meant",
     "LAST_VALUE": "write MAX_BY(x, time), which says which row is meant",
-    "APPROX_PERCENTILE": "write PERCENTILE(x, 0.5), which is exact",
-    "PERCENTILE_APPROX": "write PERCENTILE(x, 0.5), which is exact",
+    "APPROX_PERCENTILE": _QUANTILE,
+    "PERCENTILE_APPROX": _QUANTILE,
     "HISTOGRAM_NUMERIC": "group by WIDTH_BUCKET(x, low, high, buckets) and COUNT(*)",
+    "MEASURE": "write the aggregate itself; a view reads no metric views",
+    "SCHEMA_OF_VARIANT_AGG": "aggregate single values, such as VARIANT_GET(x, '$.a', 'INT')",
+} | {
+    name: hint for name in SKETCHES for family, hint in _FAMILIES.items() if name.startswith(family)
 }
 """What to write instead of an aggregate that is not maintained."""
+
+_BUILT_IN = (
+    QUERY_FUNCTIONS | GENERATORS | TIME | RANDOM | CODE | WORDS_AS_CALLS | frozenset(INSTEAD)
+)
+
+
+def declared_functions(names: Iterable[str]) -> frozenset[str]:
+    """The user's own functions by their names, which no function of Spark's may have."""
+    found = set()
+    for name in [names] if isinstance(names, str) else names:
+        known = str(name).upper()
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]*", known) or known in _BUILT_IN:
+            why = "Spark has one of that name" if known in _BUILT_IN else "it is no plain name"
+            raise ConfigError(
+                f'function "{name}" cannot be declared deterministic', why,
+                'name scalar functions of your own: deterministic_functions = ["net_price"]',
+            )  # fmt: skip
+        found.add(known)
+    return frozenset(found)

@@ -1,7 +1,8 @@
 """What is refused, and why: an allow-list of node types, of their parts, and of functions.
 
 L1  Every node of an accepted tree is of a listed type, and has no part (argument) that is not listed for it.
-L2  Every function is listed in functions.py; every table is a plain name, which names.py looks up.
+L2  Every function is listed in functions.py or declared by whoever opened the warehouse; every table is a plain
+    name, which names.py looks up.
 L3  No literal or name holds `${`, which Spark would replace by settings or by the environment.
 L4  What is refused has a name, a place in the text, and a hint one can act on.
 Knows trees only, not schemas. The reasons are Databricks' codes where one fits. See docs/sql.md.
@@ -10,7 +11,7 @@ Knows trees only, not schemas. The reasons are Databricks' codes where one fits.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -22,11 +23,11 @@ from rollview.views.functions import (
     GENERATORS,
     GROUPING,
     INSTEAD,
-    OTHER_AGGREGATES,
     QUERY_FUNCTIONS,
     RANDOM,
     SCALAR,
     TIME,
+    UNCOMPARED,
     WINDOWED,
     WORDS_AS_CALLS,
 )
@@ -46,9 +47,14 @@ class Limits:
 
     nodes: dict[type[exp.Expr], frozenset[str]]
     functions: frozenset[str]
+    view: bool = False
+
+    def also(self, declared: frozenset[str]) -> Limits:
+        """The same, with the user's own functions that are declared deterministic."""
+        return replace(self, functions=self.functions | declared)
 
 
-VIEW = Limits(SHARED, SCALAR | AGGREGATES | GROUPING | GENERATORS)
+VIEW = Limits(SHARED, SCALAR | AGGREGATES | GROUPING | GENERATORS, view=True)
 QUERY = Limits({**SHARED, **QUERY_ONLY}, QUERY_FUNCTIONS)
 
 
@@ -102,7 +108,7 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
         case exp.Aliases() if call_name(node.this) not in GENERATORS:
             hint = "give each column one name with AS"
             raise refusal_of(text, node, Refusal("several names for one expression", hint))
-        case exp.With() if node.args.get("recursive") and limits is not VIEW:
+        case exp.With() if node.args.get("recursive") and not limits.view:
             hint = "make a view of it, and query the view"
             raise refusal_of(text, node, Refusal("WITH RECURSIVE", hint, word="WITH"))
         case exp.Star() if isinstance(node.parent, exp.Anonymous) and not _counts_rows(node.parent):
@@ -119,14 +125,14 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
         case exp.Any() | exp.All() if not _may_compare(node, limits):
             hint = "write IN or EXISTS, or compare with MIN or MAX"
             raise refusal_of(text, node, Refusal(node.key.upper(), hint))
-        case _ if limits is VIEW:
+        case _ if limits.view:
             _check_view(text, node)
 
 
 def _may_compare(node: exp.Expr, limits: Limits) -> bool:
     """LIKE ANY and LIKE ALL are Spark's own; of a subquery, what quantified.py writes out in views."""
     like = isinstance(node.parent, (exp.Like, exp.ILike))
-    return like or (limits is VIEW and is_quantified(node))
+    return like or (limits.view and is_quantified(node))
 
 
 def _check_table(text: Text, node: exp.Table) -> None:
@@ -194,7 +200,7 @@ def _check_subquery(text: Text, node: exp.Expr) -> None:
 
 def _check_call(text: Text, node: exp.Anonymous, limits: Limits) -> None:
     name = call_name(node)
-    if name in WINDOWED | CHOSEN and limits is VIEW:
+    if name in WINDOWED | CHOSEN and limits.view:
         _check_over(text, node, name)
     elif name not in limits.functions or (name == "UNIX_TIMESTAMP" and not node.expressions):
         raise _call_refused(text, node, name, limits)
@@ -230,13 +236,14 @@ def _call_refused(text: Text, node: exp.Expr, name: str, limits: Limits) -> View
     elif name in GENERATORS:
         hint = "write it in a view, and query the view"
         refusal = Refusal(f"{name}", hint, "OPERATOR_NOT_SUPPORTED")
-    elif name in OTHER_AGGREGATES:
-        refusal = Refusal(f"aggregate {name}", INSTEAD[name], "NON_DETERMINISTIC_EXPRESSION")
+    elif name in INSTEAD:
+        reason = "OPERATOR_NOT_SUPPORTED" if name in UNCOMPARED else "NON_DETERMINISTIC_EXPRESSION"
+        refusal = Refusal(f"aggregate {name}", INSTEAD[name], reason)
     elif name in ("WINDOW", "SESSION_WINDOW", "WINDOW_TIME"):
         refusal = Refusal(f"function {name}", "group by DATE_TRUNC('hour', time) or the like")
     else:
         alike = difflib.get_close_matches(name, sorted(limits.functions), 1)
-        hint = "only Spark's built-in deterministic functions can be called"
+        hint = "call Spark's deterministic functions, or those in deterministic_functions"
         hint += f"; did you mean {alike[0]}?" if alike else ""
         refusal = Refusal(f"function {name}", hint, "USER_DEFINED_FUNCTION")
     return refusal_of(text, node, refusal)
@@ -271,7 +278,7 @@ def check_words(text: Text, tree: exp.Query, columns: set[str]) -> None:
 
 def _check_dot(text: Text, node: exp.Dot) -> None:
     if isinstance(node.expression, exp.Anonymous):
-        hint = "only Spark's built-in deterministic functions can be called, by their plain name"
+        hint = "functions are called by their plain name; those of your own are declared"
         refusal = Refusal(f"user function {node.sql()}", hint, "USER_DEFINED_FUNCTION")
         raise refusal_of(text, node, refusal)
     if not isinstance(node.this, HAVE_FIELDS) or not isinstance(node.expression, exp.Identifier):

@@ -26,12 +26,17 @@ __all__ = ["Describe", "Schema", "parse_query", "parse_view", "relation_identifi
 
 
 def parse_view(
-    name: str, sql: str, schema: Schema, describe: Describe, derive: Derive = never
+    name: str,
+    sql: str,
+    schema: Schema,
+    describe: Describe,
+    derive: Derive = never,
+    declared: frozenset[str] = frozenset(),
 ) -> Definition:
-    """The definition of a view; ViewRefused if it cannot be maintained."""
+    """The definition of a view; ViewRefused if it cannot be maintained. `declared`: functions of the user's own."""
     text = tokens_of(f'view "{name}" cannot be maintained', sql)
     tree = parse_select(text)
-    limits.check(text, tree, limits.VIEW)
+    limits.check(text, tree, limits.VIEW.also(declared))
     plain(text, tree)
     if not bind(text, tree, schema):
         hint = "read at least one table"
@@ -45,11 +50,13 @@ def parse_view(
     return pruned(draft.name, generated, (*draft.blocks, block))
 
 
-def parse_query(sql: str, schema: Schema) -> tuple[str, tuple[str, ...]]:
+def parse_query(
+    sql: str, schema: Schema, declared: frozenset[str] = frozenset()
+) -> tuple[str, tuple[str, ...]]:
     """Spark SQL for an ad-hoc query, over relation identifiers, and the relations that it reads."""
     text = tokens_of("the query cannot be run", sql)
     tree = parse_select(text)
-    limits.check(text, tree, limits.QUERY)
+    limits.check(text, tree, limits.QUERY.also(declared))
     relations = bind(text, tree, schema)
     limits.check_words(text, tree, {c.lower() for r in relations for c, _ in schema[r]})
     return sql_of(tree), relations

@@ -1,7 +1,8 @@
 """Sums: what a Reduce adds up for an aggregate, and how the aggregate is shown from the sums.
 
 U1  A sum is linear in the count, exact (doubles: see U3), never NULL, and 0 for no rows.
-U2  What is shown equals Spark's own aggregate in ANSI mode: NULL without values, overflow raises.
+U2  What is shown equals Spark's own aggregate in ANSI mode: NULL without values, overflow raises; where BIGINTs
+    overflow, the error is the one given. AVG of BIGINTs does not overflow.
 U3  Doubles: values from 1e-6 to 1e15 are added as decimals, so that a value that comes and goes leaves no residue;
     other finite values as doubles; NaN and the infinities are counted. NaN = NaN, and NaN is above all else.
 The generated text runs on Spark and, transpiled, on DuckDB. Knows types, not trees.
@@ -47,9 +48,14 @@ def count_of(sums: Sums, arguments: list[str]) -> str:
     return sums.add(f"CASE WHEN {null} THEN CAST(0 AS BIGINT) ELSE {C} END", "bigint")
 
 
-def sum_of(sums: Sums, argument: str, kind: str) -> str | None:
-    """SUM(argument), for an argument of type `kind`; None if it is not of a type that can be added."""
+def sum_of(sums: Sums, argument: str, kind: str, error: str = "") -> str | None:
+    """SUM(argument), for an argument of type `kind`; None if it is not of a type that can be added.
+
+    `error`: a text in SQL, for a total that is no BIGINT (decision 023).
+    """
     total = _total(sums, argument, kind)
+    if total is not None and kind == "bigint":
+        total = _as_bigint(total, error)
     if total is None:
         return None
     return f"CASE WHEN {count_of(sums, [argument])} = 0 THEN NULL ELSE {total} END"
@@ -68,14 +74,13 @@ def avg_of(sums: Sums, argument: str, kind: str) -> str | None:
 
 
 def _total(sums: Sums, argument: str, kind: str) -> str | None:
-    """The sum of the values, of which there is at least one, in Spark's type for it."""
+    """The sum of the values, of which there is at least one, in Spark's type for it; of BIGINTs as a decimal."""
     a = quoted(argument)
     if kind in SMALL:
         return sums.add(f"{C} * CAST(COALESCE({a}, 0) AS BIGINT)", "bigint")
     if kind == "bigint":
         product = f"CAST({C} AS DECIMAL(17, 0)) * CAST(COALESCE({a}, 0) AS DECIMAL(20, 0))"
-        name = sums.add(f"CAST({product} AS DECIMAL(38, 0))", "decimal(38,0)")
-        return f"CAST({name} AS BIGINT)"
+        return sums.add(f"CAST({product} AS DECIMAL(38, 0))", "decimal(38,0)")
     if kind in ("float", "double", "string", "void"):
         return _double_total(sums, a if kind == "double" else f"CAST({a} AS DOUBLE)")
     sizes = _decimal(kind)
@@ -84,6 +89,15 @@ def _total(sums: Sums, argument: str, kind: str) -> str | None:
     precision, scale = sizes
     total = _decimal_total(sums, a, precision, scale)
     return total and f"CAST({total} AS DECIMAL({min(38, precision + 10)}, {scale}))"
+
+
+def _as_bigint(total: str, error: str) -> str:
+    """The exact total as a BIGINT, or the error."""
+    least, most = (f"CAST({value} AS DECIMAL(38, 0))" for value in (-(2**63), 2**63 - 1))
+    cast = f"CAST({total} AS BIGINT)"
+    if not error:
+        return cast
+    return f"CASE WHEN {total} BETWEEN {least} AND {most} THEN {cast} ELSE RAISE_ERROR({error}) END"
 
 
 def _decimal(kind: str) -> tuple[int, int] | None:

@@ -8,4 +8,4 @@ SELECT UPER(region) AS u FROM lake.sales
 --   function UPER at line 1
 --   SELECT UPER(region) AS u FROM lake.sales
 --          ^^^^^^^^^^^^
---   hint: only Spark's built-in deterministic functions can be called; did you mean UPPER?
+--   hint: call Spark's deterministic functions, or those in deterministic_functions; did you mean UPPER?

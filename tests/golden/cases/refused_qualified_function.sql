@@ -8,4 +8,4 @@ SELECT db.my_udf(id) AS u FROM lake.sales
 --   user function db.my_udf(id) at line 1
 --   SELECT db.my_udf(id) AS u FROM lake.sales
 --          ^^^^^^^^^^^^
---   hint: only Spark's built-in deterministic functions can be called, by their plain name
+--   hint: functions are called by their plain name; those of your own are declared

@@ -8,4 +8,4 @@ SELECT MY_UDF(id) AS u FROM lake.sales
 --   function MY_UDF at line 1
 --   SELECT MY_UDF(id) AS u FROM lake.sales
 --          ^^^^^^^^^^
---   hint: only Spark's built-in deterministic functions can be called
+--   hint: call Spark's deterministic functions, or those in deterministic_functions
