@@ -317,6 +317,8 @@ def measured(warehouse: Path, step: str, folder: str) -> Written:
         names = footer.schema.names
         for g in range(footer.num_row_groups):
             group = footer.row_group(g)
+            if not group.num_rows:  # as Arrow writes no rows
+                continue
             stamps = group.column(names.index(STAMP)).statistics
             counts = group.column(names.index(COUNT)).statistics
             lo, hi = Csn(min(lo, stamps.min)), Csn(max(hi, stamps.max))
