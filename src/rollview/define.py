@@ -30,6 +30,7 @@ from rollview.spark.rolled import quoted
 from rollview.views.blocks import Definition, inputs
 from rollview.views.names import view_name
 from rollview.views.parse import parse_view, relation_identifier
+from rollview.views.syntax import expression
 
 OPTIONS = {
     "policy": f"how it is refreshed: {', '.join(POLICIES)}",
@@ -96,10 +97,8 @@ def parsed(relations: Relations, name: str, sql: str, memory: str = "auto") -> D
             for n, columns in known.items()
             if relation_identifier(n) in query
         }
-        from sqlglot import parse_one
-
         with refusals(f'view "{name}" cannot be maintained'):
-            frame = bound_in_turn(relations.spark, parse_one(query, dialect="spark"), leaves)
+            frame = bound_in_turn(relations.spark, expression(query), leaves)
         return [(f.name, f.dataType.simpleString()) for f in frame.schema.fields]
 
     def derive(read: Sequence[str]) -> bool:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import parse_one
-
 from rollview.changes import Csn
 from rollview.define import schemas
 from rollview.spark.evaluate import bound_in_turn
 from rollview.spark.failures import refusals
 from rollview.spark.relations import Relations
 from rollview.views.parse import parse_query, relation_identifier
+from rollview.views.syntax import expression
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,7 +30,7 @@ def answered(relations: Relations, sql: str, at: Csn | None) -> DataFrame:
         for n in names
     }
     with refusals("the query cannot be run"):
-        return bound_in_turn(relations.spark, parse_one(text, dialect="spark"), leaves)
+        return bound_in_turn(relations.spark, expression(text), leaves)
 
 
 def common_time(relations: Relations, names: tuple[str, ...]) -> Csn:

@@ -36,7 +36,8 @@ def below_zero(warehouse: Any) -> dict[str, str]:
                 for file in sorted((warehouse.path / step.folder).glob("*.parquet"))
             ]
             keys = {k.name: names.get(k.name, k.name) for k in kept_keys(block)}
-            found = lowest(files, steps, keys, isinstance(block, Reduce), (since, mark))
+            counted = names.get(COUNT, COUNT) if isinstance(block, Reduce) else None
+            found = lowest(files, steps, keys, counted, (since, mark))
             if found:
                 wrong[name] = f"counts below zero (key, stamp, count): {found}"
     return wrong
@@ -46,17 +47,17 @@ def lowest(
     folded: Sequence[str],
     steps: Sequence[str],
     keys: Mapping[str, str],
-    counted: bool,
+    counted: str | None,
     span: tuple[int, int],
 ) -> list[tuple[Any, ...]]:
     """Keys, stamps and counts where a count is below zero; `keys` have other names in the folded files.
 
-    `counted`: the folded rows have counts. `span`: the fold time and the mark.
+    `counted`: the column in which folded rows have counts, if they do. `span`: the fold time and the mark.
     """
     parts = []
     if folded:
         own = "".join(f"{_quoted(stored)} AS {_quoted(key)}, " for key, stored in keys.items())
-        count = COUNT if counted else "1"
+        count = _quoted(counted) if counted else "1"
         parts.append(
             f"SELECT {own}{count} AS _rvt_n, {span[0]} AS _rvt_at FROM read_parquet({list(folded)})"
         )

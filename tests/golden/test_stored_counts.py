@@ -47,11 +47,11 @@ def test_counts_below_zero_are_found_at_every_time(
     plain = [file(tmp_path, "plain.parquet", k=[1, 2])]
     counted = [file(tmp_path, "counted.parquet", physical=[1, 2], _rv_count=[1, 1])]
     for found in (
-        lowest(plain, steps, KEYS, False, (1, 3)),
-        lowest(counted, steps, {"k": "physical"}, True, (1, 3)),
+        lowest(plain, steps, KEYS, None, (1, 3)),
+        lowest(counted, steps, {"k": "physical"}, COUNT, (1, 3)),
     ):
         assert [row[-1] for row in found[:1]] == ([] if lowest_count is None else [lowest_count])
-    everything = lowest([], steps, {}, True, (0, 4))
+    everything = lowest([], steps, {}, COUNT, (0, 4))
     assert bool(everything) == any(count < 0 for _, _, count in changes[:1])
 
 

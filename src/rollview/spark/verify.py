@@ -12,7 +12,6 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, FloatType
-from sqlglot import parse_one
 
 from rollview.changes import Csn
 from rollview.ledger.store import ViewRow
@@ -22,6 +21,7 @@ from rollview.spark.rolled import quoted
 from rollview.spark.unrolled import Unrolled
 from rollview.views.blocks import inputs
 from rollview.views.parse import relation_identifier
+from rollview.views.syntax import expression
 
 EXAMPLES = 10
 """Rows of each kind that are brought to the driver as examples."""
@@ -46,7 +46,7 @@ def recomputed(relations: Relations, view: ViewRow, at: Csn, queries: Unrolled) 
         relation_identifier(n): relations(n).exact(at, relations.names_at(n, at))
         for n in _reads(view)
     }
-    rows = queries.rows(parse_one(definition.sql, dialect="spark"), leaves)
+    rows = queries.rows(expression(definition.sql), leaves)
     # A table may have got columns since, for which `*` stands as well.
     return rows.select(*(quoted(c.name) for c in definition.columns))
 
