@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from golden.stored import folded_files, lowest
 
+from rollview.changes import COUNT
+
 
 def file(folder: Path, name: str, **columns: list[object]) -> str:
     """A Parquet file."""
