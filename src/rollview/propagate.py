@@ -242,9 +242,9 @@ class Changed:
 
 
 def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRecursion) -> Changed:
-    terms = _terms(block, plan)
     if isinstance(block, Fixpoint):
         return _levels_changed(relations, block, plan, recursion)
+    terms = _terms(block, plan)
     live = relations.live([i.relation for i in inputs(block)])
     large = large_relations(relations, block)
     probed = probed_inputs(relations, terms_of(block, plan)) if live else Probed()
@@ -260,8 +260,8 @@ def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRec
              for i in probed.by_term().get(was, {})}  # fmt: skip
     asked |= looked_up(relations, [JoinTerm(*term) for term in step.terms], large)
     leaves = Leaves(asked)
-    few = step.fetched and isinstance(block, BagReduce)
-    moved = moved_since(relations, block, plan.lo) if few else None
+    bag = step.fetched and isinstance(block, BagReduce)
+    moved = moved_since(relations, block, plan.lo) if bag else None
     tree = stepped(block, plan.block, step.terms, plan.lo, leaves.name, plan.cells, leaves.of_term,
                    moved)  # fmt: skip
     grouped = not isinstance(block, Union) or block.signed

@@ -154,10 +154,8 @@ class Products:
         for term, said in zip(terms, answers, strict=True):
             try:
                 rows = joined(relations, core, columns, term, said)
-            except (
-                pa.ArrowException
-            ):  # a value that Arrow cannot take: Spark can, or says what is wrong
-                rows = None
+            except pa.ArrowException:
+                rows = None  # a value that Arrow cannot take: Spark can, or says what is wrong
             if rows is None:
                 return None
             parts.append(rows)
