@@ -31,8 +31,9 @@ from rollview.changes import Csn
 from rollview.errors import QueryFailed, RollviewError, SourceError, StepConflict
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.resolution import cells, resolution_of
-from rollview.ledger.store import Intent, Step
+from rollview.ledger.store import BlockRow, Intent, Step
 from rollview.sources.postgresql.live import Asked
+from rollview.spark.added import addable
 from rollview.spark.bags import fetched_memory, moved_since
 from rollview.spark.blame import blamed_row
 from rollview.spark.evaluate import Leaves, evaluated
@@ -43,12 +44,14 @@ from rollview.spark.products import SHARED_ROWS, Products
 from rollview.spark.recursion import Small, SparkRecursion
 from rollview.spark.relations import Reach, Relations
 from rollview.spark.rolled import Written
+from rollview.spark.written import COLLECTED_ROWS
 from rollview.views.blocks import (
     BagReduce,
     Block,
     Definition,
     Fixpoint,
     Input,
+    Reduce,
     Union,
     inputs,
     joins,
@@ -74,6 +77,7 @@ class Plan:
     advances: tuple[tuple[int, Advance], ...]  # (join, advance within that join)
     frontier: Frontier
     rows: int  # changed rows that it reads, by the timeline
+    before: BlockRow  # the block as it was planned for
     cells: tuple[Csn, ...] = ()  # what its stamps are rounded up to, if the view has a resolution
 
     @property
@@ -118,7 +122,7 @@ def plan_step(
     changed = [count > 0 for count in counts]
     moves = planned(block, name, row.frontier, list(enumerate(targets)), changed)
     frontier = tuple(Csn(max(at, to)) for _, at, to in ways)
-    return Plan(name, lo, tuple(moves), frontier, sum(counts), ends)
+    return Plan(name, lo, tuple(moves), frontier, sum(counts), row, ends)
 
 
 def _targets_within(
@@ -174,17 +178,15 @@ def run_step(
 ) -> StepReport:
     """Run a planned step and commit it (G1); `also` joins the commit, e.g. to move the view time."""
     ledger, started = relations.ledger, time.monotonic()
-    before = ledger.block(plan.block)
-    assert before is not None, f"block {plan.block} is in the ledger"
     step = None
     intent = None
     asked: Mapping[str, Asked] = {}
     if not plan.empty:
-        intent = ledger.begin("step", plan.block, {"folder": before.folder})
+        intent = ledger.begin("step", plan.block, {"folder": plan.before.folder})
         step, asked = _written(relations, block, plan, intent)
     with ledger.atomic():
         now = ledger.block(plan.block)
-        if now is None or now.frontier != before.frontier:
+        if now is None or now.frontier != plan.before.frontier:
             raise StepConflict(f'view "{plan.block}" moved while a step was running')
         if step is not None and step.rows:
             lo, hi = (Csn(plan.lo + 1), plan.cells[-1]) if plan.cells else (step.lo, step.hi)
@@ -212,7 +214,9 @@ def _written(
             failpoint(Failpoint.STEP_AFTER_INTENT)
             with SparkRecursion(relations) as recursion:
                 changed = _changed(relations, block, plan, recursion)
-                step = relations.rolled(plan.block).append(changed.rows, intent.id, changed.few)
+                step = relations.rolled(plan.block).append(
+                    changed.rows, intent.id, changed.few, changed.local
+                )
             for factor, relation in changed.read:
                 relations.check_read(factor, relation)
             failpoint(Failpoint.STEP_AFTER_WRITE)
@@ -232,13 +236,15 @@ def _written(
 class Changed:
     """The rows that a step adds, what it reads for them, and what live databases were asked.
 
-    `few`: the rows are made of rows that are on the driver, and are no more than those.
+    `few`: the rows are made of rows that are on the driver, and are no more than those. `local`: they take no job, as
+    nothing is grouped; what a Reduce adds up comes as it is (spark/written.py, D2).
     """
 
     rows: DataFrame
     read: Sequence[tuple[Factor, str]]
     asked: Mapping[str, Asked] = field(default_factory=dict)
     few: bool = False
+    local: bool = False
 
 
 def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRecursion) -> Changed:
@@ -259,19 +265,22 @@ def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRec
              for n, was in enumerate(step.own) if was is not None
              for i in probed.by_term().get(was, {})}  # fmt: skip
     asked |= looked_up(relations, [JoinTerm(*term) for term in step.terms], large)
-    leaves = Leaves(asked)
+    adds = isinstance(block, Reduce) and addable(block)
+    plain = isinstance(block, Union) and not block.signed
+    local = step.fetched and step.rows <= COLLECTED_ROWS and (plain or adds)
+    given = {p.name: p.view for p in step.products if p.view and (plain or local)}
+    leaves = Leaves(asked, given)
     bag = step.fetched and isinstance(block, BagReduce)
     moved = moved_since(relations, block, plan.lo) if bag else None
     tree = stepped(block, plan.block, step.terms, plan.lo, leaves.name, plan.cells, leaves.of_term,
-                   moved)  # fmt: skip
-    grouped = not isinstance(block, Union) or block.signed
-    made = {p.name: p.changes(grouped) for p in step.products}
+                   moved, adds and local)  # fmt: skip
+    made = {p.name: p.changes(grouped=not plain and not local) for p in step.products}
     if isinstance(block, BagReduce) and step.fetched:
         made |= fetched_memory(relations, block, plan.block, plan.lo, step.products)
     rows = evaluated(relations.spark, tree, leaves, relations, asked, large, made)
     read = [*leaves.read, *(r for p in step.products for r in p.read)]
     few = step.fetched and (not isinstance(block, BagReduce) or block.grouped)
-    return Changed(rows, read, probed.asked, few)
+    return Changed(rows, read, probed.asked, few, local)
 
 
 def _levels_changed(
@@ -336,7 +345,7 @@ def _targets(
     targets: list[Csn] = []
     problem: SourceError | None = None
     for at, i in zip(row.frontier, inputs(block), strict=True):
-        upstream = relations.ledger.view(i.relation)
+        upstream = None if relations.base(i.relation) else relations.ledger.view(i.relation)
         if upstream is not None:
             deeper = propagate(relations, upstream.definition, to, upstream.options)
             problem = problem or deeper.problem

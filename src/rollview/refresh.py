@@ -297,7 +297,7 @@ def check_going(relations: Relations, definition: Definition) -> None:
     for block in definition.blocks:
         for i in inputs(block):
             table = relations.base(i.relation)
-            upstream = relations.ledger.view(i.relation)
+            upstream = None if table is not None else relations.ledger.view(i.relation)
             if table is not None and table.stopped is not None:
                 raise stopped_problem(table)
             if upstream is not None:

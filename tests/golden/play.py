@@ -9,14 +9,15 @@ Y2  A refresh takes blocks to a time by steps of their own widths; looked at are
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from random import Random
 from typing import Any
 
 import duckdb
 from duck import Duck, bag, duck_sql
-from duck_engine import RolledTable, Warehouse, duck_type, listed, quoted, values
+from duck_engine import CONNECTION, RolledTable, Warehouse, duck_type, listed, quoted, values
 from golden.case import Case, Row, Schema, Transaction, shown_rows
 
 from rollview.calculus import queries
@@ -29,6 +30,18 @@ ORACLE = duckdb.connect(":memory:", config={"threads": 1})
 ORACLE.execute("SET TimeZone = 'UTC'")
 
 Views = Sequence[tuple[str, str]]
+
+
+@contextmanager
+def without_optimiser() -> Iterator[None]:
+    """DuckDB runs queries as they are written, for the engine and for its own answers."""
+    for connection in (ORACLE, CONNECTION):
+        connection.execute("PRAGMA disable_optimizer")
+    try:
+        yield
+    finally:
+        for connection in (ORACLE, CONNECTION):
+            connection.execute("PRAGMA enable_optimizer")
 
 
 @lru_cache(maxsize=64)

@@ -250,6 +250,13 @@ def summarised(block: Block, changes: exp.Query) -> exp.Query:
     )  # fmt: skip
 
 
+def addends(block: Reduce, changes: exp.Query) -> exp.Query:
+    """What `summarised` adds up: keys, stamp, and what each row adds to the sums and to the count."""
+    sums = (named(cast(block_expression(s.expr), s.type), s.name) for s in block.sums)
+    return select(*map(column, block.keys), column(STAMP), *sums, column(COUNT)).from_(
+        subquery(changes, "_rv_source"), copy=False)  # fmt: skip
+
+
 def _cancelled(columns: Sequence[Column], changes: exp.Query) -> exp.Query:
     names = [column(c.name) for c in columns]
     count = cast(exp.Sum(this=column(COUNT)), "BIGINT")

@@ -14,6 +14,7 @@ from sqlglot import exp
 from rollview.calculus.bags import bag_changes, enough, made
 from rollview.calculus.queries import (
     LeafName,
+    addends,
     bigint,
     column,
     kept_keys,
@@ -29,7 +30,7 @@ from rollview.calculus.queries import (
 from rollview.calculus.rolling import Advance, advances
 from rollview.calculus.terms import AsOf, Term
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.views.blocks import BagReduce, Block, Fixpoint, Join, joins
+from rollview.views.blocks import BagReduce, Block, Fixpoint, Join, Reduce, joins
 
 BlockTerm = tuple[Join, Term]
 
@@ -48,17 +49,20 @@ def stepped(
     cells: Sequence[Csn] = (),
     of_term: Callable[[int], LeafName] | None = None,
     moved: int | None = None,
+    apart: bool = False,
 ) -> exp.Query:
     """The changes that the terms of a step make; `lo` is where the inputs of a BagReduce stand before it.
 
     `cells`, if given, are the times to which the stamps of a BagReduce are rounded up. `of_term` gives each term names
     of its own for its leaves, where it matters which term reads them. `moved`, if known: at most so many rows go in the
-    step, or are taken away within the memory.
+    step, or are taken away within the memory. `apart`: what a Reduce adds up is left for somebody else to add up.
     """
     changes = union_all([
         term_query(join, term, of_term(number) if of_term else leaf_name)
         for number, (join, term) in enumerate(terms)
     ])  # fmt: skip
+    if isinstance(block, Reduce) and apart:
+        return addends(block, changes)
     if not isinstance(block, BagReduce):
         return summarised(block, changes)
     changes = _rounded(block, changes, cells)

@@ -52,14 +52,20 @@ order of a column that they do not have any more; nor unite rows that were check
 
 @dataclass(slots=True)
 class Leaves:
-    """The leaves that a tree asked for, each under a name of its own; those at places `asked` are their term's own."""
+    """The leaves that a tree asked for, each under a name of its own; those at places `asked` are their term's own.
+
+    `given`: by relation, the names of views that show their rows already.
+    """
 
     asked: Collection[Place] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
     prefix: str = field(default_factory=lambda: f"_rv_{uuid.uuid4().hex[:12]}")
     wanted: dict[Leaf, str] = field(default_factory=dict)
 
     def name(self, factor: Factor, relation: str, columns: tuple[str, ...]) -> str:
         """The name of a leaf; the same one for the same rows, whichever input reads them."""
+        if relation in self.given:
+            return self.given[relation]
         return self._named((_anywhere(factor), relation, columns, None))
 
     def of_term(self, number: int) -> LeafName:
@@ -144,12 +150,14 @@ def without_history(rows: DataFrame) -> DataFrame:
     return rows.coalesce(MOST_PARTITIONS).localCheckpoint(eager=False).persist()
 
 
-def bound(spark: SparkSession, tree: exp.Expr, leaves: Mapping[str, DataFrame]) -> DataFrame:
-    """The DataFrame of a tree whose leaves are given by name."""
+def bound(
+    spark: SparkSession, tree: exp.Expr, leaves: Mapping[str, DataFrame], copy: bool = True
+) -> DataFrame:
+    """The DataFrame of a tree whose leaves are given by name; without `copy`, of one that is not used again."""
     for name, rows in leaves.items():
         rows.createOrReplaceTempView(name)
     try:
-        return spark.sql(tree.sql(dialect="spark"))
+        return spark.sql(tree.sql(dialect="spark", copy=copy))
     finally:
         for name in leaves:
             spark.catalog.dropTempView(name)
@@ -199,7 +207,7 @@ def evaluated(
             rows = rows.coalesce(1)
             rows = rows if isinstance(factor, Changes) else rows.hint("shuffle_hash")
         frames[name] = rows
-    return bound(spark, tree, frames)
+    return bound(spark, tree, frames, copy=False)
 
 
 @contextmanager

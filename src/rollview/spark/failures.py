@@ -30,7 +30,7 @@ def spark_errors(relations: Relations, view: str, names: Sequence[str]) -> Itera
     """Errors of Spark and of files inside become rollview's, about `view` reading the relations `names`."""
     try:
         yield
-    except (PySparkException, Py4JError, OSError) as error:
+    except (PySparkException, Py4JError, OSError, OverflowError) as error:
         relations.kept.clear()
         raise in_our_words(relations, view, names, error) from error
 

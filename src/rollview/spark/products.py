@@ -9,6 +9,7 @@ What a product is, and why a view over it is right: calculus/sharing.py.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ class Product:
     rows: DataFrame
     read: tuple[tuple[Factor, str], ...]
     fetched: pa.Table | None
+    view: str | None = None  # a temporary view of its rows, while a round goes on
 
     def changes(self, grouped: bool) -> DataFrame:
         """Its rows, with all columns that somebody reads; for one that groups them, in one place."""
@@ -82,12 +84,20 @@ class Step:
             p.fetched is not None for p in self.products
         )
 
+    @property
+    def rows(self) -> int:
+        """How many rows on the driver it reads."""
+        return sum(p.fetched.num_rows for p in self.products if p.fetched is not None)
+
 
 class Products:
-    """The products of one round; `wanted`: the cores that several of its views have, with their columns."""
+    """The products of one round; `wanted`: the cores that several of its views have, with their columns.
+
+    Without `wanted`: of one step.
+    """
 
     def __init__(self, wanted: Mapping[Core, Columns] | None = None) -> None:
-        self._wanted = dict(wanted or {})
+        self._round, self._wanted = wanted is not None, dict(wanted or {})
         self._made: dict[Key, Product | None] = {}
         self._lock = Lock()
 
@@ -168,7 +178,11 @@ class Products:
         schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in typed)
         rows = pa.concat_tables([part.select([name for name, _ in typed]) for part in parts])
         name = f"product {len(self._made)}"
-        return Product(name, frame(relations.spark, rows, schema), _read(core, terms), rows)
+        made = frame(relations.spark, rows, schema)
+        view = f"_rv_{uuid.uuid4().hex}" if self._round else None
+        if view is not None:
+            made.createOrReplaceTempView(view)
+        return Product(name, made, _read(core, terms), rows, view)
 
     def _evaluated(self, core: Core, columns: Columns, term: Term, evaluate: Evaluate) -> Product:
         key = (core, columns, (term,))
@@ -188,6 +202,8 @@ class Products:
             suppress(Py4JError, OSError),
         ):  # a session that died took its memory with it
             for product in self._made.values():
+                if product is not None and product.view is not None:
+                    product.rows.sparkSession.catalog.dropTempView(product.view)
                 if product is not None and product.fetched is None:
                     product.rows.unpersist()
             self._made.clear()

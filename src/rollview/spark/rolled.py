@@ -31,9 +31,10 @@ from rollview.ledger.resolution import check_exact
 from rollview.ledger.store import BlockRow, Ledger, Step
 from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.sources.frames import empty_rows
+from rollview.spark.added import added_up
 from rollview.spark.evaluate import bound
 from rollview.spark.telling import ENOUGH_ROWS, telling_columns
-from rollview.spark.written import plain_rows, write_rows
+from rollview.spark.written import collected, plain_rows, write_rows
 from rollview.views.blocks import Block, Reduce
 
 HAVING = "_rv_having"
@@ -238,14 +239,20 @@ class RolledTable:
         path = self.folder(self.row()) / "folded"
         return newest_version(str(path)) if path.exists() else None
 
-    def append(self, changes: DataFrame, step: str, few: bool = False) -> Written:
+    def append(
+        self, changes: DataFrame, step: str, few: bool = False, local: bool = False
+    ) -> Written:
         """Write a step under the name of its attempt; nobody sees it until the ledger lists it (W1).
 
-        `few`: the rows may come to the driver, which writes them sooner than a Spark job does.
+        `few`: the rows may come to the driver, which writes them sooner than a Spark job does. `local`: they are there
+        already, and are added up there if the block is a Reduce (written.py, D2).
         """
         folder = f"{self.row().folder}/steps/{step}"
         if few and plain_rows(changes):
-            write_rows(changes, self.warehouse / folder)
+            found = collected(changes) if local else changes.toArrow()
+            if local and isinstance(self.block, Reduce):
+                found = added_up(self.block, found)
+            write_rows(found, self.warehouse / folder, self.spark.version)
         else:
             changes.write.mode("error").parquet(str(self.warehouse / folder))
         return measured(self.warehouse, step, folder)

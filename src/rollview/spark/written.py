@@ -1,23 +1,35 @@
 """Few rows written as Parquet by the driver: a file that Spark reads as it reads its own.
 
-Spark's own write takes a job, a committer and 0.1 s; a file of a thousand rows takes a millisecond.
+D1  Spark's own write takes a job, a committer and 0.1 s; a file of a thousand rows takes a millisecond.
+D2  A query without groups over rows that are on the driver is run by Spark's optimiser, and collecting it takes no job.
+    So the rows of a small step come as they are, and what a Reduce adds up of them is added up here (added.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 from pyarrow import parquet
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     DateType,
     NumericType,
     StringType,
+    StructField,
     TimestampNTZType,
     TimestampType,
 )
+
+from rollview.views.syntax import quoted
+
+COLLECTED_ROWS = 3_000
+"""With more, a job that hands over batches is sooner done than Python with rows."""
 
 PLAIN = (
     BinaryType,
@@ -30,16 +42,45 @@ PLAIN = (
 )
 """Types that Arrow writes and Spark reads alike."""
 
+NUMBERED: dict[type, Callable[[Column], Column]] = {
+    DateType: F.unix_date,
+    TimestampType: F.unix_micros,
+}
+"""Types with values that Python does not have, such as the year 10000, and the numbers that they are made of."""
+
 
 def plain_rows(rows: DataFrame) -> bool:
     """Whether all columns are of plain types."""
     return all(isinstance(field.dataType, PLAIN) for field in rows.schema)
 
 
-def write_rows(rows: DataFrame, folder: Path) -> None:
+def write_rows(rows: pa.Table, folder: Path, spark_version: str) -> None:
     """The rows in one file of a folder that is made for it."""
-    found = rows.toArrow()
     # By this Spark knows that dates and times are in the calendar of today.
-    said = {**(found.schema.metadata or {}), b"org.apache.spark.version": rows.sparkSession.version}
+    said = {**(rows.schema.metadata or {}), b"org.apache.spark.version": spark_version}
     folder.mkdir(parents=True)
-    parquet.write_table(found.replace_schema_metadata(said), folder / "part-0.parquet")
+    parquet.write_table(rows.replace_schema_metadata(said), folder / "part-0.parquet")
+
+
+def collected(rows: DataFrame) -> pa.Table:
+    """Rows of plain types as Arrow's, row by row, if that is possible without a job (D2)."""
+    if any(isinstance(field.dataType, TimestampNTZType) for field in rows.schema):
+        return rows.toArrow()
+    schema: pa.Schema = to_arrow_schema(rows.schema, timezone="UTC")
+    if any(type(field.dataType) in NUMBERED for field in rows.schema):
+        rows = rows.select(*map(_as_number, rows.schema))
+    values = list(zip(*rows.collect(), strict=True)) or [()] * len(schema)
+    return pa.Table.from_arrays(
+        [_array(column, field.type) for column, field in zip(values, schema, strict=True)],
+        schema=schema,
+    )
+
+
+def _as_number(field: StructField) -> Column:
+    column, number = F.col(quoted(field.name)), NUMBERED.get(type(field.dataType))
+    return column if number is None else number(column)
+
+
+def _array(values: tuple[object, ...], kind: pa.DataType) -> pa.Array:
+    numbers = {pa.date32(): pa.int32(), pa.timestamp("us", "UTC"): pa.int64()}.get(kind)
+    return pa.array(values, numbers).cast(kind) if numbers else pa.array(values, kind)
