@@ -49,7 +49,10 @@ def test_j1_sums_by_key_and_stamp_are_those_of_plain_python() -> None:
     found = added_up(block, given)
     assert addable(block)
     assert found.schema == given.schema, "what is written has the types of what was read"
-    got = {(r["s"], r["d"], r["x"], r[STAMP]): [r["small"], r["wide"], r[COUNT]] for r in found.to_pylist()}  # fmt: skip
+    got = {
+        (r["s"], r["d"], r["x"], r[STAMP]): [r["small"], r["wide"], r[COUNT]]
+        for r in found.to_pylist()
+    }
     assert got == dict(want)
     assert found.num_rows == len(want), "one row per key and stamp, NULL keys too"
 
