@@ -491,6 +491,27 @@ def test_sums_may_be_as_large_as_their_type(total: Sum) -> None:
     Oracles(lake, {"v": total.view}).hold(warehouse, [("v", 1), ("v", 2)])
 
 
+def test_a_sum_is_looked_at_when_its_time_is_complete(spark: SparkSession, tmp_path: Path) -> None:
+    """The change that makes it overflow is in a step that was ahead of the other input."""
+    lake = Lake(spark, tmp_path / "lake")
+    lake.create("t", "k INT, v BIGINT", [(1, 2**62)])
+    lake.create("u", "k INT", [(1,)])
+    view = "SELECT t.k, SUM(t.v) AS total FROM lake.t t JOIN lake.u u ON t.k = u.k GROUP BY t.k"
+    with rollview.open(tmp_path / "wh", spark) as warehouse:
+        warehouse.add_source("lake", delta=tmp_path / "lake")
+        lake.registered()
+        warehouse.create("v", view, policy="incremental", step_rows=1)
+        lake.insert("t", [(2, 1)])
+        lake.insert("t", [(3, 1)])
+        lake.insert("u", [(1,)])
+        with pytest.raises(TotalOverflows, match=r"group in transaction 3, .*: k = 1") as caught:
+            warehouse.refresh("v")
+        assert caught.value.until == 3
+        row = warehouse.ledger.block("v")
+        assert min(row.frontier) < max(row.frontier), "an input is ahead"
+        Oracles(lake, {"v": view}).hold(warehouse, [("v", n) for n in range(min(row.frontier) + 1)])
+
+
 @pytest.mark.parametrize(
     "total", [("k INT, d INT", [(1, 4)], "SELECT k, 100 / d AS share FROM lake.t")], indirect=True
 )
