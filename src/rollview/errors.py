@@ -5,7 +5,7 @@
     ├── ConfigError          rollview.toml, options, names, the machine
     ├── WarehouseError       WarehouseLocked, LedgerDamaged, WarehouseTooNew
     ├── SourceError          Unreachable, ChangesLost, SchemaChanged
-    └── RefreshError         TimeNotReached, StepConflict, QueryFailed
+    └── RefreshError         TimeNotReached, StepConflict, QueryFailed > TotalOverflows
 
 Each error has three parts: what failed (kind of object and its quoted name), detail, and a hint one can act
 on. The command line prints the three parts and no traceback. Knows nothing else of the product.
@@ -96,3 +96,11 @@ class StepConflict(RefreshError):
 
 class QueryFailed(RefreshError):
     """The view's query fails on some row, such as by a division by zero."""
+
+
+class TotalOverflows(QueryFailed):
+    """A total of the view exceeds its type; `until` is the last time at which one is known to."""
+
+    def __init__(self, what: str, detail: str = "", hint: str = "", until: int = 0) -> None:
+        super().__init__(what, detail, hint)
+        self.until = until

@@ -28,7 +28,7 @@ from rollview.calculus.rolling import (
 from rollview.calculus.steps import BlockTerm, planned, stepped, together
 from rollview.calculus.terms import Factor
 from rollview.changes import Csn
-from rollview.errors import QueryFailed, RollviewError, SourceError, StepConflict
+from rollview.errors import QueryFailed, RollviewError, SourceError, StepConflict, TotalOverflows
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.resolution import cells, resolution_of
 from rollview.ledger.store import BlockRow, Intent, Step
@@ -39,6 +39,7 @@ from rollview.spark.blame import blamed_row
 from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
 from rollview.spark.lookups import large_relations, looked_up
+from rollview.spark.overflows import check_totals
 from rollview.spark.probes import JoinTerm, Probed, probed_inputs
 from rollview.spark.products import SHARED_ROWS, Products
 from rollview.spark.recursion import Small, SparkRecursion
@@ -184,14 +185,14 @@ def run_step(
     if not plan.empty:
         intent = ledger.begin("step", plan.block, {"folder": plan.before.folder})
         step, asked = _written(relations, block, plan, intent)
+    else:
+        check_totals(relations, plan.block, plan.lo, high_water_mark(plan.frontier), [])
     with ledger.atomic():
         now = ledger.block(plan.block)
         if now is None or now.frontier != plan.before.frontier:
             raise StepConflict(f'view "{plan.block}" moved while a step was running')
         if step is not None and step.rows:
-            lo, hi = (Csn(plan.lo + 1), plan.cells[-1]) if plan.cells else (step.lo, step.hi)
-            ledger.add_step(Step(step.id, plan.block, step.folder, lo, hi, step.rows,
-                                 step.taken, step.bytes, datetime.now(timezone.utc)))  # fmt: skip
+            ledger.add_step(_listed(plan, step))
         elif step is not None:
             ledger.put_trash(step.folder)
         ledger.set_block(plan.block, frontier=plan.frontier)
@@ -203,6 +204,13 @@ def run_step(
     size = (step.rows, step.taken, step.bytes) if step else (0, 0, 0)
     seconds = time.monotonic() - started
     return StepReport(plan.block, plan.frontier, plan.rows, *size, seconds, asked)
+
+
+def _listed(plan: Plan, step: Written) -> Step:
+    """A step's rows as the ledger lists them."""
+    lo, hi = (Csn(plan.lo + 1), plan.cells[-1]) if plan.cells else (step.lo, step.hi)
+    return Step(step.id, plan.block, step.folder, lo, hi, step.rows, step.taken, step.bytes,
+                datetime.now(timezone.utc))  # fmt: skip
 
 
 def _written(
@@ -219,11 +227,15 @@ def _written(
                 )
             for factor, relation in changed.read:
                 relations.check_read(factor, relation)
+            new = [_listed(plan, step)] if step.rows else []
+            check_totals(relations, plan.block, plan.lo, high_water_mark(plan.frontier), new)
             failpoint(Failpoint.STEP_AFTER_WRITE)
     except RollviewError as error:
         with relations.ledger.atomic():
             relations.ledger.put_trash(f"{intent.payload['folder']}/steps/{intent.id}")
             relations.ledger.end(intent.id)
+        if isinstance(error, TotalOverflows):
+            raise  # no row of it fails by itself
         terms = [t for t in _terms(block, plan) if not reads_itself(plan.block, *t)]
         row = blamed_row(relations, terms) if isinstance(error, QueryFailed) else None
         if row is not None:

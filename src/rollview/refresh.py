@@ -28,7 +28,14 @@ from rollview.calculus.rolled import signed
 from rollview.calculus.rolling import Frontier, forward_term, high_water_mark
 from rollview.calculus.sharing import core_of
 from rollview.changes import Csn
-from rollview.errors import ChangesLost, QueryFailed, RefreshError, RollviewError, TimeNotReached
+from rollview.errors import (
+    ChangesLost,
+    QueryFailed,
+    RefreshError,
+    RollviewError,
+    TimeNotReached,
+    TotalOverflows,
+)
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger.learning import FULL, learned_from
 from rollview.ledger.store import Refresh, ViewRow
@@ -120,7 +127,7 @@ def _refresh(
         return _incremental(relations, view, to, details)
     except QueryFailed as failed:
         strict = view.options.get("policy") == "incremental_strict"
-        if strict or not _rows_went(relations, view, to):
+        if strict or not _may_have_gone(relations, view, to, failed):
             raise
         # The row may have gone since. At the times that show it the view has no contents, so that no view delta
         # can lead through them: the view starts anew after them.
@@ -187,8 +194,10 @@ def _asked(done: PropagateReport) -> dict[str, Any]:
     return {"asked": {source: asdict(asked) for source, asked in total.items()}} if total else {}
 
 
-def _rows_went(relations: Relations, view: ViewRow, to: Csn) -> bool:
-    """Whether an input lost rows on the way to `to`: a row that makes the query fail may be among them."""
+def _may_have_gone(relations: Relations, view: ViewRow, to: Csn, failed: QueryFailed) -> bool:
+    """Whether the query may succeed at `to`: an input lost rows on the way there, or a total became smaller."""
+    if isinstance(failed, TotalOverflows):
+        return failed.until < to
     for number, block in enumerate(view.definition.blocks):
         row = applying.face(relations.ledger, view.definition.block_name(number))
         for at, i in zip(row.frontier, inputs(block), strict=True):

@@ -40,6 +40,8 @@ from rollview.views.blocks import Block, Column, Fixpoint, Reduce, Union
 from rollview.views.syntax import quoted
 
 FOLDED, LOG = "_rv_folded", "_rv_log"
+NEXT = "_rv_next"
+"""The stamp at which the totals of a key move again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +278,16 @@ def whole(block: Block, rows: exp.Query) -> exp.Query:
     return repeated(block, netted(block, rows, _counted("<>")))
 
 
-def row_changes(block: Block, lo: Csn, hi: Csn, before: Window, any_taken: bool) -> exp.Query:
-    """The visible changes in (lo, hi]: visible columns, count, stamp (S3). `before` leads to `lo`."""
-    inside = select(
+def _logged(block: Block, lo: Csn, hi: Csn) -> exp.Select:
+    """The part of the log in (lo, hi]: keys, sums, count, stamp."""
+    return select(
         *(column(c.name) for c in (*kept_keys(block), *kept_sums(block))), column(COUNT), column(STAMP)
     ).from_(table(LOG, "_rv_l"), copy=False).where(within(column(STAMP), lo, hi), copy=False)  # fmt: skip
+
+
+def row_changes(block: Block, lo: Csn, hi: Csn, before: Window, any_taken: bool) -> exp.Query:
+    """The visible changes in (lo, hi]: visible columns, count, stamp (S3). `before` leads to `lo`."""
+    inside = _logged(block, lo, hi)
     if not isinstance(block, Reduce):
         return inside
     running = subquery(_running(block, inside, lo, before, any_taken), "_rv_w")
@@ -290,6 +297,43 @@ def row_changes(block: Block, lo: Csn, hi: Csn, before: Window, any_taken: bool)
         *names, named(cast(exp.Sum(this=column(COUNT)), "BIGINT"), COUNT), column(STAMP)
     ).from_(subquery(union_all(sides), "_rv_c"), copy=False).group_by(
         *(n.copy() for n in names), column(STAMP), copy=False).having(_counted("<>"), copy=False)  # fmt: skip
+
+
+def totals(block: Reduce, lo: Csn, hi: Csn, before: Window, any_taken: bool) -> exp.Select:
+    """Per key and stamp in (lo, hi]: what the sums and the count come to, and the stamp that follows, if any.
+
+    A sum that exceeds its own type is NULL. `before` leads to `lo`.
+    """
+    inside = _logged(block, lo, hi)
+    start = _start(block, inside, lo, before, any_taken)
+    by = f"PARTITION BY {', '.join(map(quoted, block.keys))} " if block.keys else ""
+    order = f"{by}ORDER BY `{STAMP}`"
+    over = f"OVER ({order} RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    sums = [*(s.name for s in block.sums), COUNT]
+    after = select(
+        *(column(k) for k in block.keys), column(STAMP),
+        *(named(expression(f"TRY_SUM({quoted(s)}) {over}"), s) for s in sums),
+        named(expression(f"LEAD(`{STAMP}`) OVER ({order})"), NEXT),
+    ).from_(subquery(union_all([start, inside]), "_rv_p"), copy=False)  # fmt: skip
+    later = exp.GT(this=column(STAMP), expression=bigint(lo))
+    return (
+        select(expression("_rv_t.*"))
+        .from_(subquery(after, "_rv_t"), copy=False)
+        .where(later, copy=False)
+    )
+
+
+def _start(
+    block: Reduce, inside: exp.Query, lo: Csn, before: Window, any_taken: bool
+) -> exp.Select:
+    """The sums as of `lo` of the keys that move afterwards, with that stamp."""
+    keys = [column(k) for k in block.keys]
+    old = state(block, before, any_taken)
+    old = (
+        _among(old, block, inside.copy(), "SEMI", _same_key) if keys else _at_least_one(block, old)
+    )
+    return select(*keys, *(column(s) for s in (*(s.name for s in block.sums), COUNT)),
+                  named(bigint(lo), STAMP)).from_(subquery(old, "_rv_b"), copy=False)  # fmt: skip
 
 
 def _running(
@@ -302,12 +346,7 @@ def _running(
         *keys, *(named(exp.Sum(this=column(s)), s) for s in sums), column(STAMP)
     ).from_(subquery(inside, "_rv_i"), copy=False).group_by(
         *(k.copy() for k in keys), column(STAMP), copy=False)  # fmt: skip
-    old = state(block, before, any_taken)
-    old = (
-        _among(old, block, inside.copy(), "SEMI", _same_key) if keys else _at_least_one(block, old)
-    )
-    start = select(*(k.copy() for k in keys), *(column(s) for s in sums),
-                   named(bigint(lo), STAMP)).from_(subquery(old, "_rv_b"), copy=False)  # fmt: skip
+    start = _start(block, inside, lo, before, any_taken)
     by = f"PARTITION BY {', '.join(map(quoted, block.keys))} " if keys else ""
     over = f"OVER ({by}ORDER BY `{STAMP}` ROWS BETWEEN UNBOUNDED PRECEDING AND"
     types = {**{s.name: s.type for s in block.sums}, COUNT: "BIGINT"}

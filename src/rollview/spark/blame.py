@@ -7,7 +7,7 @@ Runs only after a failure; knows terms and Spark, not what the view is for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -44,11 +44,17 @@ def _single(relations: Relations, join: Join, term: Term, factor: Changes) -> st
         return None  # the source cannot be read, or reading it is what fails
     if len(rows) > MOST_ROWS or not _fails(relations, join, term, factor, changes, rows):
         return None
+    row = single(rows, lambda some: _fails(relations, join, term, factor, changes, some))
+    values = ", ".join(f"{name} = {row[name]!r}" for name in read.columns)
+    return f'row of "{read.relation}" in transaction {row[STAMP]}: {values}'
+
+
+def single(rows: Sequence[Row], fails: Callable[[Sequence[Row]], bool]) -> Row:
+    """One row on which something fails, given rows on which it does."""
     while len(rows) > 1:
         half = rows[: len(rows) // 2]
-        rows = half if _fails(relations, join, term, factor, changes, half) else rows[len(half) :]
-    values = ", ".join(f"{name} = {rows[0][name]!r}" for name in read.columns)
-    return f'row of "{read.relation}" in transaction {rows[0][STAMP]}: {values}'
+        rows = half if fails(half) else rows[len(half) :]
+    return rows[0]
 
 
 def _fails(

@@ -22,6 +22,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from rollview.calculus.totals import Known
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.ledger.store import BaseRelation, CapturedChange, Ledger
 from rollview.sources.delta_lake import read
@@ -58,6 +59,7 @@ class Kept:
         self._changed: OrderedDict[ChangesKey, DataFrame] = OrderedDict()
         self._fetched: OrderedDict[ChangesKey, pa.Table] = OrderedDict()
         self._versions: OrderedDict[VersionKey, pa.Table] = OrderedDict()
+        self.totals: dict[str, Known] = {}  # by the folder of a block (overflows.py)
         self._lock = RLock()  # what is kept may be patched by changes, which are kept too
 
     def changed(

@@ -155,6 +155,17 @@ class RolledTable:
         tree = rolled.row_changes(self.block, lo, hi, pin.span, pin.any_taken)
         return self._bound(tree, pin).select(*map(quoted, columns), STAMP, COUNT)
 
+    def totals(self, lo: Csn, hi: Csn, new: Sequence[Step]) -> DataFrame:
+        """What the totals of a Reduce come to at each stamp in (lo, hi] (calculus/rolled.py).
+
+        For its writer, who knows of `new` steps that the ledger does not list yet.
+        """
+        assert isinstance(self.block, Reduce), "nothing else has totals"
+        row = self.row()
+        steps = (*self.ledger.steps(self.name, Csn(min(lo, *row.fold_times)), hi), *new)
+        pin = Pinned(row, rolled.window(row.fold_times, lo), steps)
+        return self._bound(rolled.totals(self.block, lo, hi, pin.span, pin.any_taken), pin)
+
     def pinned(self, time: Csn) -> Pinned:
         """What to read for `time`, from one moment of the ledger (W2)."""
         with self.ledger.snapshot():
