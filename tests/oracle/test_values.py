@@ -491,6 +491,22 @@ def test_sums_may_be_as_large_as_their_type(total: Sum) -> None:
     Oracles(lake, {"v": total.view}).hold(warehouse, [("v", 1), ("v", 2)])
 
 
+@pytest.mark.parametrize("total", [(*BIGINTS, SUMMED)], indirect=True)
+def test_a_view_on_a_sum_that_overflows_stops_and_heals_with_it(total: Sum) -> None:
+    lake, warehouse = total.lake, total.warehouse
+    warehouse.create("w", "SELECT COUNT(*) AS n FROM v WHERE total > 1", policy="incremental")
+    lake.insert("t", [(1, 1)])
+    with pytest.raises(RefreshError, match="SUM exceeds its type"):
+        warehouse.refresh()
+    assert {(s.name, s.state, s.view_time) for s in map(warehouse.status, "vw")} == {
+        ("v", "stopped", 0), ("w", "stopped", 0)}  # fmt: skip
+    assert [tuple(row) for row in warehouse.table("w").collect()] == [(1,)]
+    lake.insert("t", [(1, -1), (2, 1)])
+    warehouse.refresh()
+    assert {(s.state, s.view_time) for s in map(warehouse.status, "vw")} == {("ready", 2)}
+    assert [tuple(row) for row in warehouse.table("w").collect()] == [(2,)]
+
+
 def test_a_sum_is_looked_at_when_its_time_is_complete(spark: SparkSession, tmp_path: Path) -> None:
     """The change that makes it overflow is in a step that was ahead of the other input."""
     lake = Lake(spark, tmp_path / "lake")
