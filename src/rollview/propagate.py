@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rollview.calculus.bags import first_rows
 from rollview.calculus.fixpoint import reads_itself, stepped_levels, ways, written_out
 from rollview.calculus.queries import LeafName
 from rollview.calculus.rolling import (
@@ -34,7 +35,7 @@ from rollview.ledger.resolution import cells, resolution_of
 from rollview.ledger.store import BlockRow, Intent, Step
 from rollview.sources.postgresql.live import Asked
 from rollview.spark.added import addable
-from rollview.spark.bags import fetched_memory, moved_since
+from rollview.spark.bags import fetched_memory, first_memory
 from rollview.spark.blame import blamed_row
 from rollview.spark.evaluate import Leaves, evaluated
 from rollview.spark.failures import spark_errors
@@ -65,6 +66,8 @@ STEP_ROWS = 1_000_000
 """Changed rows that the first step takes from one input; fixed if the view sets `step_rows`."""
 LIVE_STEP_ROWS = 200_000
 """The same where live databases are asked: a step should not hold their moments for long."""
+FEW_FIRST = 1_000
+"""The first rows of a bag (ORDER BY with LIMIT) that may come to the driver, once for each transaction."""
 STEP_SECONDS = 20.0
 """How long a step should take; the width adapts to it. A view may set `step_seconds`."""
 
@@ -282,17 +285,27 @@ def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRec
     local = step.fetched and step.rows <= COLLECTED_ROWS and (plain or adds)
     given = {p.name: p.view for p in step.products if p.view and (plain or local)}
     leaves = Leaves(asked, given)
-    bag = step.fetched and isinstance(block, BagReduce)
-    moved = moved_since(relations, block, plan.lo) if bag else None
+    memory: dict[str, DataFrame] = {}
+    moved = None
+    if isinstance(block, BagReduce) and step.fetched:
+        memory = fetched_memory(relations, block, plan.block, plan.lo, step.products)
+        unread = not all(i.relation in memory for i in inputs(block))
+        first = first_memory(relations, block, plan.lo) if unread else None
+        if first is not None:
+            moved, memory = first[0], {**memory, **first[1]}
     tree = stepped(block, plan.block, step.terms, plan.lo, leaves.name, plan.cells, leaves.of_term,
                    moved, adds and local)  # fmt: skip
     made = {p.name: p.changes(grouped=not plain and not local) for p in step.products}
-    if isinstance(block, BagReduce) and step.fetched:
-        made |= fetched_memory(relations, block, plan.block, plan.lo, step.products)
-    rows = evaluated(relations.spark, tree, leaves, relations, asked, large, made)
+    rows = evaluated(relations.spark, tree, leaves, relations, asked, large, {**made, **memory})
     read = [*leaves.read, *(r for p in step.products for r in p.read)]
-    few = step.fetched and (not isinstance(block, BagReduce) or block.grouped)
+    few = step.fetched and (not isinstance(block, BagReduce) or block.grouped or _few_first(block))
     return Changed(rows, read, probed.asked, few, local)
+
+
+def _few_first(block: BagReduce) -> bool:
+    """Whether the block shows the first rows of its bag, and not many."""
+    found = first_rows(block)
+    return found is not None and found[1] <= FEW_FIRST
 
 
 def _levels_changed(

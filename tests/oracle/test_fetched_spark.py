@@ -210,7 +210,13 @@ def no_log(monkeypatch):
 
 
 def too_few_first_rows(monkeypatch):
-    monkeypatch.setattr(propagate, "moved_since", lambda *_: 0)
+    right = bags.first_memory
+
+    def none_moved(*of):
+        found = right(*of)
+        return None if found is None else (0, found[1])
+
+    monkeypatch.setattr(propagate, "first_memory", none_moved)
 
 
 def no_way_of_a_level(monkeypatch):
@@ -223,3 +229,46 @@ def no_way_of_a_level(monkeypatch):
 def test_the_oracles_see_what_memory_lacks(sabotage, spark, tmp_path, monkeypatch):
     sabotage(monkeypatch)
     assert remembering(spark, tmp_path) != []
+
+
+def firsts(spark, tmp_path):
+    """A history of the first rows, refreshed after each transaction, compared at every time; what differs."""
+    views = {
+        "top": "SELECT v, id FROM lake.t WHERE id >= 0 ORDER BY v DESC NULLS LAST, id LIMIT 3",
+        "late": "SELECT id, v FROM lake.t ORDER BY v DESC, id LIMIT 2 OFFSET 1",
+    }
+    lake = Lake(spark, tmp_path / "lake")
+    lake.create("t", "id INT, v INT", [(n, n * 7 % 10) for n in range(10)])
+    with rollview.open(tmp_path / "wh", spark=spark) as warehouse:
+        warehouse.add_source("lake", delta=str(lake.folder))
+        lake.registered()
+        for name, sql in views.items():
+            warehouse.create(name, sql, policy="incremental_strict")
+
+        def both(*changes):
+            for change in changes:
+                change()
+            warehouse.refresh()
+
+        both(lambda: lake.delete("t", id=3))  # far behind
+        both(lambda: lake.insert("t", [(3, 1)]), lambda: lake.insert("t", [(20, 50), (20, 50)]))
+        both(lambda: lake.delete("t", id=20))  # in front, twice
+        both(lambda: lake.update("t", {"v": 60}, id=0), lambda: lake.delete("t", id=1))
+        both(lambda: lake.insert("t", [(None, 99), (30, None)]), lambda: lake.delete("t", id=30))
+        both(lambda: lake.delete("t", v=60), lambda: lake.insert("t", [(31, 61)]))
+        both(lambda: lake.delete("t"), lambda: lake.insert("t", [(40, None)]))
+        both(lambda: lake.insert("t", [(41, None), (42, 1)]))
+        looked_at = [(view, t) for view in views for t in range(lake.csn + 1)]
+        return Oracles(lake, views).mismatches(warehouse, looked_at)
+
+
+def test_m6_first_rows_by_what_is_shown_at_every_time(spark, tmp_path, made, remembered):
+    assert firsts(spark, tmp_path) == []
+    assert None not in made
+    assert remembered.count(2) >= 3, "steps that need no more than what is shown"
+    assert remembered.count(1) >= 8 + 3, "the view with an OFFSET, and steps that take shown rows"
+
+
+def test_the_oracles_see_that_a_shown_row_went(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(bags, "_apart", lambda *_: True)
+    assert firsts(spark, tmp_path) != []

@@ -7,6 +7,7 @@ M3  Before the first of them the block showed what it kept at lo. That is what i
     depends on the order in which it was computed goes as it came.
 M4  Without keys, aggregates make one row of every version, also of an empty bag.
 M5  The first n rows of any version are new, or among the first n + d of the memory, if d rows are taken away.
+M6  They are new, or among those that the block shows at lo, if none of the latter is taken away.
 Spec: blocks_model.py, Reduce. Knows blocks and trees; neither engines nor storage. Words: docs/glossary.md.
 """
 
@@ -70,7 +71,7 @@ def enough(block: BagReduce, memory: exp.Query, moved: int) -> exp.Query:
 
     `moved`: no more rows than that are taken away in the step, nor have a negative count in the memory.
     """
-    found = _first_rows(block)
+    found = first_rows(block)
     if found is None:
         return memory
     order, last = found
@@ -85,7 +86,7 @@ def enough(block: BagReduce, memory: exp.Query, moved: int) -> exp.Query:
     )
 
 
-def _first_rows(block: BagReduce) -> tuple[exp.Order, int] | None:
+def first_rows(block: BagReduce) -> tuple[exp.Order, int] | None:
     """Of a block that shows the first rows of its one bag, the order and the number of the last one (LIMIT)."""
     if block.grouped or block.keys or block.having is None:
         return None
@@ -100,6 +101,19 @@ def _first_rows(block: BagReduce) -> tuple[exp.Order, int] | None:
             ) if not number.args.get("partition_by") and not last.is_string:
                 return number.args["order"], int(last.name)
     return None
+
+
+def shown_as(block: BagReduce) -> dict[str, str] | None:
+    """By column of the source: under which name a block of first rows shows it. None for other blocks, and where rows
+    before the shown ones are left out (OFFSET) or a column is not shown: then what is shown is no memory (M6)."""
+    if first_rows(block) is None or not isinstance(block_expression(block.having or ""), exp.LTE):
+        return None
+    found = {c.name: c.name for c in block.hidden}
+    for c in block.columns:
+        match block_expression(c.expr):
+            case exp.Column() as source:
+                found.setdefault(source.name, c.name)
+    return found if all(c.name in found for c in block.source.columns) else None
 
 
 def made(block: BagReduce, rows: exp.Query, by: Sequence[str] = ()) -> exp.Select:
