@@ -46,9 +46,11 @@ def refresh_views(
             return failure
 
     done: dict[str, Outcome] = {}
-    relations = replace(relations, ledger=SteadyLedger(relations.ledger))  # nothing is captured now
+    known = SteadyLedger(relations.ledger)  # nothing is captured now
     for level in levels(rows):
         names = [row.name for row in level]
+        own = [r.definition.block_name(n) for r in level for n in range(len(r.definition.blocks))]
+        relations = replace(relations, ledger=known.owning([*names, *own]))
         products = Products(steady(relations, level, shared(joins_of(level))))
         several = products if len(level) > 1 else None
         relations = replace(relations, products=several)

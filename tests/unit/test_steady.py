@@ -37,3 +37,21 @@ def test_l19_what_was_said_is_nobodys_to_change(tmp_path):
     steady = SteadyLedger(ledger)
     steady.changes_of(TABLE, Csn(0), Csn(9)).clear()
     assert len(steady.changes_of(TABLE, Csn(0), Csn(9))) == 1
+
+
+def test_l20_a_row_of_ones_own_is_read_once_until_it_is_written(tmp_path):
+    ledger = make.registered(Ledger.open(tmp_path, create=True))
+    ledger.add_view(make.view(), make.blocks())
+    name = make.blocks()[0].name
+    steady = SteadyLedger(ledger).owning(["v", name])
+    before = steady.block(name), steady.view("v")
+    ledger.set_block(name, rows=77)
+    ledger.set_view("v", state="stopped")
+    assert (steady.block(name), steady.view("v")) == before, "somebody else wrote them"
+    assert SteadyLedger(ledger).block(name).rows == 77, "not its own: read anew"
+    with steady.atomic():
+        assert steady.block(name).rows == 77, "in a transaction, read anew"
+        steady.set_block(name, rows=78)
+    steady.set_view("v", reason="told")
+    assert (steady.block(name), steady.view("v")) == (ledger.block(name), ledger.view("v"))
+    assert steady.block(name).rows == 78

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -40,6 +41,7 @@ DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 
 
+@lru_cache(maxsize=1024)
 def limits(block: Reduce) -> Largest:
     """By sum: the largest total that every type can hold in which it is kept or shown (T2). Doubles have no limit."""
     found = {s.name: most for s in block.sums if (most := _most(s.type)) is not None}

@@ -2,26 +2,40 @@
 
 L19  In a round only views and their blocks move. Everything that capture writes stands still, so that an answer about
      it serves every view and every step of the round; whoever needs a later one asks the ledger itself.
+L20  A view that is refreshed in the round, with its blocks, is moved by one thread and through this ledger: its row
+     is read once until it is written. Inside a transaction every row is read anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
+
+from sqlalchemy import Table
 
 from rollview.changes import Csn
 from rollview.ledger.rows import BaseRelation, CapturedChange, SchemaEpoch
-from rollview.ledger.store import Ledger
+from rollview.ledger.store import BlockRow, Ledger, ViewRow
 
 T = TypeVar("T")
 
 
 class SteadyLedger(Ledger):
-    """A ledger for one round; it shares transactions with the one that it is made of (L19)."""
+    """A ledger for one round; it shares transactions with the one that it is made of (L19, L20).
 
-    def __init__(self, ledger: Ledger) -> None:
+    `own`: views that are refreshed, each by one thread, and their blocks.
+    """
+
+    def __init__(self, ledger: Ledger, own: Iterable[str] = ()) -> None:
         super().__init__(ledger._transactions, ledger.warehouse_id)
         self._said: dict[tuple[Any, ...], Any] = {}
+        self._own = frozenset(own)
+
+    def owning(self, own: Iterable[str]) -> SteadyLedger:
+        """The same for views that are refreshed side by side, and their blocks; what was read stays known."""
+        other = SteadyLedger(self, own)
+        other._said = {k: v for k, v in self._said.items() if k[0] not in ("view", "block")}
+        return other
 
     def _once(self, ask: Callable[..., T], *about: object) -> T:
         key = (ask.__name__, *about)
@@ -53,3 +67,18 @@ class SteadyLedger(Ledger):
     def last_change(self, relation: str, at: Csn) -> CapturedChange | None:
         """The newest change of the table that is not later than `at`."""
         return self._once(super().last_change, relation, at)
+
+    def view(self, name: str) -> ViewRow | None:
+        """The view of that name."""
+        return self._once(super().view, name) if self._settled(name) else super().view(name)
+
+    def block(self, name: str) -> BlockRow | None:
+        """The block of that name."""
+        return self._once(super().block, name) if self._settled(name) else super().block(name)
+
+    def _settled(self, name: str) -> bool:
+        return name in self._own and not self._transactions.open
+
+    def _set(self, table: Table, kind: str, name: str, given: dict[str, Any]) -> None:
+        super()._set(table, kind, name, given)
+        self._said.pop((kind, name), None)

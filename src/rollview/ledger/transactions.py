@@ -47,6 +47,11 @@ class Transactions:
         self.engine, self.name = engine, name
         self._local = threading.local()
 
+    @property
+    def open(self) -> bool:
+        """Whether this thread has a transaction open."""
+        return self._current() is not None
+
     @contextmanager
     def atomic(self) -> Iterator[None]:
         """One write transaction (L6), or a part of the one that is open (L7)."""
