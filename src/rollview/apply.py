@@ -19,7 +19,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from urllib.parse import unquote
 
-from rollview.calculus.cost import fold_seconds
+from rollview.calculus.cost import fold_seconds, number_of_buckets, outgrown
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import Csn
 from rollview.config import seconds_of
@@ -118,35 +118,35 @@ def fold_blocks(relations: Relations, view: ViewRow, to: Csn) -> list[BlockRow]:
     if face(relations.ledger, view.name).folded_version is None:
         raise still_being_built(view.name)
     for block in relations.ledger.blocks(view.name):
+        buckets = number_of_buckets(block.rows, view.options.get("buckets"))
         for bucket in range(len(block.fold_times)):
             now = face(relations.ledger, block.name)
-            if now.fold_times[bucket] < min(to, high_water_mark(now.frontier)):
-                fold_bucket(relations, block.name, bucket, to)
+            left = now.fold_times[bucket:]  # none, if there are fewer buckets by now
+            if left and left[0] < min(to, high_water_mark(now.frontier)):
+                fold_bucket(relations, block.name, bucket, to, buckets)
                 done.append(now)
     return done
 
 
-def fold_bucket(relations: Relations, name: str, bucket: int, to: Csn) -> None:
-    """Fold one bucket to `to` (A2)."""
+def fold_bucket(
+    relations: Relations, name: str, bucket: int, to: Csn, buckets: int | None = None
+) -> None:
+    """Fold one bucket to `to` (A2); all of them, if there should be another number of `buckets`."""
     ledger, table = relations.ledger, relations.rolled(name)
     row = table.row()
     to = Csn(min(to, high_water_mark(row.frontier)))
     newest = table.newest_folded_version()
     assert newest is not None, "a view that can be folded was built"
+    buckets = buckets or len(row.fold_times)
     # Rows that an unfinished build left behind belong to no bucket's fold time: replace them all.
-    whole = len(row.fold_times) == 1 or newest != row.folded_version
-    intent = ledger.begin(
-        "fold",
-        name,
-        {"bucket": None if whole else bucket, "to": to, "txn": newest + 2, "version": newest + 1},
-    )
+    whole = buckets == 1 or buckets != len(row.fold_times) or newest != row.folded_version
+    only = None if whole else bucket
+    payload = {"bucket": only, "to": to, "txn": newest + 2, "version": newest + 1}
+    intent = ledger.begin("fold", name, {**payload, "buckets": buckets})
     try:
         with spark_errors(relations, name, []):
             failpoint(Failpoint.FOLD_AFTER_INTENT)
-            rows = table.state(to, None if whole else bucket, len(row.fold_times))
-            written = table.write_folded(
-                rows, newest + 2, None if whole else bucket, len(row.fold_times)
-            )
+            written = table.write_folded(table.state(to, only), newest + 2, only, buckets)
             failpoint(Failpoint.FOLD_AFTER_DELTA_COMMIT)
             others = [t for b, t in enumerate(row.fold_times) if b != bucket]
             # Of one version the rows of all buckets must differ: it is looked at once all are at one time.
@@ -156,8 +156,9 @@ def fold_bucket(relations: Relations, name: str, bucket: int, to: Csn) -> None:
         raise
     with ledger.atomic():
         _commit_fold(ledger, intent)
-        if whole:
-            ledger.set_block(name, rows=written.rows, bytes=written.bytes)
+        if whole or outgrown(written.rows):  # the others have grown as much
+            pieces = 1 if whole else buckets
+            ledger.set_block(name, rows=written.rows * pieces, bytes=written.bytes * pieces)
         if told_by is not None:
             ledger.set_block(name, told_by=told_by)
     failpoint(Failpoint.FOLD_AFTER_COMMIT)
@@ -167,7 +168,9 @@ def _commit_fold(ledger: Ledger, intent: Intent) -> None:
     row = ledger.block(intent.subject)
     assert row is not None, "a fold ends before its view is dropped"
     bucket, to = intent.payload["bucket"], Csn(int(intent.payload["to"]))
-    times = tuple(to if bucket in (None, b) else t for b, t in enumerate(row.fold_times))
+    times = tuple(to if bucket == b else t for b, t in enumerate(row.fold_times))
+    if bucket is None:
+        times = (to,) * intent.payload.get("buckets", len(times))
     with ledger.atomic():
         ledger.set_block(row.name, folded_version=int(intent.payload["version"]), fold_times=times)
         ledger.end(intent.id)

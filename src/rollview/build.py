@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rollview.calculus.cost import number_of_buckets
 from rollview.calculus.fixpoint import built_levels
 from rollview.calculus.queries import column, state_query, subquery, union_all
 from rollview.calculus.rolled import signed, whole
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
 PIECE_ROWS = 20_000_000
 """Rows of the largest input that one piece of a build takes, unless the view sets `piece_rows`."""
-BUCKET_ROWS = 5_000_000
-"""Rows of the largest input per bucket of the folded rows, unless the view sets `buckets`."""
 
 Progress = Callable[[int, int, str], None]
 
@@ -117,7 +116,9 @@ def _fill(
     pieces = max(1, -(-largest // int(str(options.get("piece_rows", PIECE_ROWS)))))
     if isinstance(block, Fixpoint) or (isinstance(block, BagReduce) and not block.keys):
         pieces = 1  # one recursion, one bag
-    buckets = int(str(options.get("buckets", max(1, min(64, largest // BUCKET_ROWS)))))
+    # How many rows come out, the first fold will know; groups are few.
+    expected = 0 if isinstance(block, Reduce) else largest
+    buckets = number_of_buckets(expected, options.get("buckets"))
     progress(0, pieces, name)
     with SparkRecursion(relations) as recursion:
         if pieces == 1:

@@ -97,6 +97,23 @@ def fold_seconds(folded: int) -> float:
     return FOLD_START_SECONDS + folded / WRITTEN_ROWS_PER_SECOND
 
 
+BUCKET_ROWS = 10_000_000
+"""Stored rows per bucket, unless the view sets `buckets`: a fold of one is some ten seconds' work for two cores."""
+MOST_CHOSEN = 64
+
+
+def number_of_buckets(rows: int, wanted: object = None) -> int:
+    """In how many buckets so many stored rows are folded; `wanted`: what the view sets."""
+    if wanted is not None:
+        return int(str(wanted))
+    return max(1, min(MOST_CHOSEN, rows // BUCKET_ROWS))
+
+
+def outgrown(rows: int) -> bool:
+    """So many rows in one bucket: there should be more buckets."""
+    return rows > 2 * BUCKET_ROWS
+
+
 def paid_by_readers(pending: Sequence[int], folded: int) -> float:
     """What one read of the whole after each of the pending steps cost more than a read of stored rows alone.
 

@@ -37,6 +37,8 @@ from rollview.spark.telling import ENOUGH_ROWS, telling_columns
 from rollview.spark.written import collected, plain_rows, write_rows
 from rollview.views.blocks import Block, Reduce
 
+FILE_BYTES = 32 * 2**20
+"""A fold takes a task for each so many bytes, of those that there are, and each writes a file."""
 HAVING = "_rv_having"
 """Whether a group is shown, in the folded rows of a Reduce with HAVING."""
 ODD = re.compile(r"[ ,;{}()\n\t=]")
@@ -114,9 +116,9 @@ class RolledTable:
             rows = self._visible(pin)
         return rows.select(*(quoted(c.name) for c in self.block.columns))
 
-    def _visible(self, pin: Pinned) -> DataFrame:
+    def _visible(self, pin: Pinned, bucket: int | None = None) -> DataFrame:
         tree = rolled.visible(self.block, pin.span, pin.any_taken, pin.row.telling)
-        return self._bound(tree, pin)
+        return self._bound(tree, pin, bucket)
 
     @property
     def _folded_as_shown(self) -> bool:
@@ -190,9 +192,14 @@ class RolledTable:
         if row.view is not None:
             check_exact(self.ledger, row.view, time)
 
-    def _bound(self, tree: exp.Query, pin: Pinned) -> DataFrame:
-        leaves = {FOLDED: lambda: self.folded(pin.row),
-                  LOG: lambda: self.log(pin.steps, len(pin.row.fold_times))}  # fmt: skip
+    def _bound(self, tree: exp.Query, pin: Pinned, bucket: int | None = None) -> DataFrame:
+        """The tree over folded rows and log, or over those of one bucket: no row has a part in another."""
+
+        def cut(rows: DataFrame) -> DataFrame:
+            return rows if bucket is None else rows.where(F.col(BUCKET) == bucket)
+
+        leaves = {FOLDED: lambda: cut(self._stored_at(pin.row, pin.row.folded_version)).drop(BUCKET),
+                  LOG: lambda: cut(self.log(pin.steps, len(pin.row.fold_times)))}  # fmt: skip
         prefix = f"_rv_{uuid.uuid4().hex[:12]}"
         renamed = tree.copy()
         found = [leaf for leaf in renamed.find_all(exp.Table) if leaf.name in leaves]
@@ -203,12 +210,11 @@ class RolledTable:
 
     def folded(self, row: BlockRow) -> DataFrame:
         """The folded rows that `row` pins."""
-        return self._folded_at(row, row.folded_version)
+        return self._stored_at(row, row.folded_version).drop(BUCKET)
 
-    def _folded_at(self, row: BlockRow, version: int | None) -> DataFrame:
+    def _stored_at(self, row: BlockRow, version: int | None) -> DataFrame:
         path = str(self.folder(row) / "folded")
-        reader = self.spark.read.format("delta").option("versionAsOf", str(version))
-        return reader.load(path).drop(BUCKET)
+        return self.spark.read.format("delta").option("versionAsOf", str(version)).load(path)
 
     def told_by(self, written: Folded) -> dict[str, object]:
         """By which columns all rows of a folded version differ, for the ledger to keep; `written`: its last commit."""
@@ -221,7 +227,7 @@ class RolledTable:
         ):
             added = read_commit(str(self.folder(row) / "folded"), written.version).adds
             files = [self.folder(row) / "folded" / f.path for f in added if f.rows]
-            columns = telling_columns(self._folded_at(row, written.version), files, names)
+            columns = telling_columns(self._stored_at(row, written.version), files, names)
         return {"version": written.version, "columns": columns}
 
     def log(self, steps: Sequence[Step], buckets: int) -> DataFrame:
@@ -306,14 +312,16 @@ class RolledTable:
             rows = rows.select(*map(quoted, sorted(kept)), COUNT, *extra)
         return rows.withColumn(BUCKET, self.bucket_of(buckets)) if buckets > 1 else rows
 
-    def state(self, time: Csn, bucket: int | None, buckets: int) -> DataFrame:
-        """What a fold to `time` stores: a Reduce's keys, sums and count, else the visible rows."""
+    def state(self, time: Csn, bucket: int | None) -> DataFrame:
+        """What a fold (of one bucket) to `time` stores: a Reduce's keys, sums and count, else the visible rows."""
         pin = self.pinned(time)
         if isinstance(self.block, Reduce):
-            rows = self._bound(rolled.state(self.block, pin.span, pin.any_taken), pin)
-        else:
-            rows = self._visible(pin)
-        return rows if bucket is None else rows.where(self.bucket_of(buckets) == bucket)
+            return self._bound(rolled.state(self.block, pin.span, pin.any_taken), pin, bucket)
+        rows = self._visible(pin, bucket)
+        # The log's rows would be small files of their own, and every reader opens them.
+        size = pin.row.bytes // (1 if bucket is None else len(pin.row.fold_times))
+        tasks = self.spark.sparkContext.defaultParallelism
+        return rows.coalesce(max(1, min(tasks, -(-size // FILE_BYTES))))
 
 
 def still_being_built(view: str) -> TimeNotReached:
