@@ -99,7 +99,7 @@ class QueryFailed(RefreshError):
 
 
 class TotalOverflows(QueryFailed):
-    """A total of the view exceeds its type; `until` is the last time at which one is known to."""
+    """A total of the view exceeds its type, or cannot be shown; `until`: the last time of which that is known."""
 
     def __init__(self, what: str, detail: str = "", hint: str = "", until: int = 0) -> None:
         super().__init__(what, detail, hint)

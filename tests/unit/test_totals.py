@@ -1,7 +1,8 @@
-"""Bounds of totals: never too small, and no smaller limit than a total needs (T1, T2); what footers say."""
+"""Totals: bounds never too small, limits no smaller than needed (T1, T2), divisors that may be 0 (T3), footers."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from decimal import Decimal as D
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from rollview.calculus.totals import Largest, bound, fits, limits
+from rollview.calculus.totals import Largest, bound, fits, limits, may_divide_by_zero
 from rollview.spark.overflows import largest_values
 from rollview.views.blocks import Reduce
 from rollview.views.parse import parse_view
@@ -35,6 +36,11 @@ BIGINT = 2**63 - 1
     ("CAST(COUNT(b) AS SMALLINT)", [2**15 - 1]),
     ("TRY_CAST(COUNT(b) AS SMALLINT)", [BIGINT]),
     ("COUNT(*)", []),
+    ("2 * SUM(b)", [BIGINT, BIGINT // 2]),
+    ("SUM(b) + COUNT(b)", [BIGINT // 2, BIGINT // 2]),
+    ("SUM(b) * SUM(b)", [BIGINT, math.isqrt(BIGINT)]),
+    ("CAST(SUM(b) AS INT) + 1", [BIGINT, (2**31 - 1) // 2]),
+    ("CASE WHEN SUM(b) * 2 > 5 THEN 1 END", [BIGINT, BIGINT // 2]),
 ])  # fmt: skip
 def test_t2_the_narrowest_type_is_the_limit(shown: str, expected: list[int]):
     block = reduce_of(f"SELECT k, {shown} AS s FROM lake.t GROUP BY k")
@@ -44,6 +50,27 @@ def test_t2_the_narrowest_type_is_the_limit(shown: str, expected: list[int]):
 def test_t2_a_sum_that_only_having_shows_has_its_limit_too():
     block = reduce_of("SELECT k, AVG(b) AS a FROM lake.t GROUP BY k HAVING SUM(b) > 0")
     assert set(limits(block).values()) == {BIGINT}
+
+
+@pytest.mark.parametrize(("shown", "may"), [
+    ("SUM(i) / COUNT(*)", False),
+    ("AVG(b)", False),
+    ("SUM(i) / 2", False),
+    ("SUM(i) / NULLIF(SUM(b), 0)", False),
+    ("CASE WHEN SUM(b) = 0 THEN NULL ELSE SUM(i) / SUM(b) END", False),
+    ("CASE WHEN SUM(i) = 0 THEN NULL ELSE SUM(i) / SUM(b) END", True),
+    ("CASE WHEN SUM(b) = 0 THEN NULL END / SUM(i)", True),
+    ("SUM(i) / SUM(b)", True),
+    ("SUM(i) / COUNT(b)", True),
+    ("SUM(i) / NULLIF(SUM(b), 1)", True),
+    ("SUM(i) % SUM(b)", True),
+    ("MOD(SUM(i), SUM(b))", True),
+    ("SUM(i) DIV SUM(b)", True),
+    ("1 / (SUM(i) - SUM(b))", True),
+    ("SUM(i) / 0", True),
+])  # fmt: skip
+def test_t3_a_divisor_may_be_zero_unless_the_query_says_otherwise(shown: str, may: bool):
+    assert may_divide_by_zero(reduce_of(f"SELECT k, {shown} AS s FROM lake.t GROUP BY k")) is may
 
 
 def reduce_of(sql: str) -> Reduce:

@@ -1,6 +1,7 @@
-"""Overflows: a step after which a group could not be shown, since a total exceeds its type, is not committed.
+"""Overflows: no step is committed after which a group cannot be shown: a sum exceeds its type, or is divided by.
 
-O1  As long as the footers of the files bound every total by its type (calculus/totals.py), nothing runs.
+O1  As long as the footers of the files bound every total by its type, and none divides (calculus/totals.py), nothing
+    runs.
 O2  Otherwise the totals of the touched groups are read as they are after each stamp. One that cannot be shown fails the
     step; else the totals that were read are the bound from then on, as long as the process keeps it and nothing is
     folded.
@@ -22,8 +23,8 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from rollview.calculus.rolled import NEXT
-from rollview.calculus.totals import Known, Largest, bound, fits, limits
-from rollview.changes import STAMP, Csn
+from rollview.calculus.totals import Known, Largest, bound, fits, limits, may_divide_by_zero
+from rollview.changes import COUNT, STAMP, Csn
 from rollview.errors import TotalOverflows
 from rollview.ledger.store import BlockRow, Step
 from rollview.sources.delta_lake.listed import files_at
@@ -41,8 +42,10 @@ def check_totals(relations: Relations, name: str, lo: Csn, hi: Csn, new: Sequenc
     `new`: what the step wrote, which the ledger does not list yet.
     """
     table = relations.rolled(name)
-    most = limits(table.block) if isinstance(table.block, Reduce) and lo < hi else {}
-    if not most or not [*new, *relations.ledger.steps(name, lo, hi)]:
+    if not isinstance(table.block, Reduce) or lo == hi:
+        return
+    most, divides = limits(table.block), may_divide_by_zero(table.block)
+    if not (most or divides) or not [*new, *relations.ledger.steps(name, lo, hi)]:
         return
     row, memory = table.row(), relations.kept.totals
     known = memory.get(row.folder)
@@ -55,6 +58,9 @@ def check_totals(relations: Relations, name: str, lo: Csn, hi: Csn, new: Sequenc
         s.id: known.steps[s.id] if s.id in known.steps else _largest_in(table, s, most)
         for s in steps})  # fmt: skip
     moves = [(known.steps[s.id], min(s.rows, s.hi - s.lo + 1)) for s in steps]
+    if divides:
+        with spark_errors(relations, name, []):
+            _check_divisions(table, table.totals(lo, hi, new), hi)
     if not fits(bound(known.largest, moves), most):
         with spark_errors(relations, name, []):
             touched = _looked(table, table.totals(known.since, hi, new), hi, most)
@@ -121,13 +127,37 @@ def _beyond(most: Largest) -> Column:
 
 
 def _check_shown(table: RolledTable, suspect: DataFrame, hi: Csn) -> None:
-    """Raise if what the block shows of a group fails, with the group and the last time that fails."""
-    block, row = table.block, table.row()
+    """Raise if what the block shows of a group fails, also if HAVING hides it: a recompute adds it up too."""
+    block = table.block
     assert isinstance(block, Reduce), "nothing else has totals"
     shown = {f'column "{c.name}"': c.expr for c in block.columns}
     shown |= {"HAVING": block.having} if block.having else {}
     held = [f"ASSERT_TRUE({quoted(s.name)} IS NOT NULL, '[ARITHMETIC_OVERFLOW] a SUM is no {s.type}')"
             for s in block.sums]  # fmt: skip
+    _check(table, suspect, hi, "a SUM exceeds its type", shown, held)
+
+
+def _check_divisions(table: RolledTable, totals: DataFrame, hi: Csn) -> None:
+    """Raise if what the block shows of a group fails; not of one that is gone, or that HAVING hides."""
+    block = table.block
+    assert isinstance(block, Reduce), "nothing else has totals"
+    shown = {"HAVING": block.having} if block.having else {}
+    there = f"CASE WHEN {block.having} THEN {{}} END" if block.having else "{}"
+    shown |= {f'column "{c.name}"': there.format(c.expr) for c in block.columns}
+    present = totals.where(F.col(COUNT) > 0) if block.keys else totals
+    _check(table, present, hi, "an expression over its aggregates fails", shown)
+
+
+def _check(
+    table: RolledTable,
+    suspect: DataFrame,
+    hi: Csn,
+    what: str,
+    shown: Mapping[str, str],
+    held: Sequence[str] = (),
+) -> None:
+    """Raise if an expression fails for a group, with the group and the last time that fails."""
+    assert isinstance(table.block, Reduce), "nothing else has totals"
     error = _failure(suspect, [*held, *shown.values()])
     if error is None:
         return
@@ -140,10 +170,10 @@ def _check_shown(table: RolledTable, suspect: DataFrame, hi: Csn) -> None:
 
     some = suspect.orderBy(STAMP).limit(MOST_ROWS).collect()
     group = single(some, lambda rows: fails(rows, *held, *shown.values()))
-    where = [what for what, expression in shown.items() if fails([group], expression)]
-    key = ", ".join(f"{'key' if k.startswith('_rv_') else k} = {group[k]!r}" for k in block.keys)
+    where = [name for name, expression in shown.items() if fails([group], expression)]
+    key = ", ".join(f"{'key' if k.startswith('_rv_') else k} = {group[k]!r}" for k in table.block.keys)  # fmt: skip
     raise TotalOverflows(
-        f'view "{row.view}" cannot be refreshed: a SUM exceeds its type',
+        f'view "{table.row().view}" cannot be refreshed: {what}',
         f"{first_sentence(error)}\n"
         f"group in transaction {group[STAMP]}, {', '.join(where or shown)}: {key or 'all rows'}",
         "the view stays at its last good time; mend the rows of the group, then refresh again",
