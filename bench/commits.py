@@ -89,7 +89,7 @@ def _now() -> int:
 
 
 def measured(
-    runner: Runner, work: Path, commits: int = 1_000, rows: int = 1_000_000
+    runner: Runner, work: Path, commits: int = 1_000, rows: int = 250_000
 ) -> list[dict[str, Any]]:
     """Both views; each has its own warehouse and sees every commit."""
     spark = runner.spark

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from typing import Any
 CACHE = Path(__file__).resolve().parent.parent / "build" / "bench"
 LOG = "_delta_log"
 LAST = "_last_checkpoint"
+
+MADE: list[float] = []
+"""Seconds that were spent on tables, which the next run finds."""
 
 Marks = list[dict[str, int]]
 """For the first contents and after each batch: the newest version of each table."""
@@ -27,10 +31,12 @@ def cached(name: str, make: Callable[[Path], Marks]) -> Path:
     """The folder of that name in the cache, made if it is not there; a half-made one is made anew."""
     folder = CACHE / name
     if not (folder / "marks.json").exists():
+        began = time.perf_counter()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         marks = make(folder)
         (folder / "marks.json").write_text(json.dumps(marks))
+        MADE.append(time.perf_counter() - began)
     return folder
 
 

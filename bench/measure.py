@@ -5,7 +5,8 @@ M1  Variants alternate: each round runs every variant once, in an order that rot
 M2  Seconds are wall-clock time; a run also says how many Spark jobs it started, how many rows their tasks and the
     driver read from files and wrote to them, and what share of the cores other processes used meanwhile. Nothing is
     thrown away: the median, the extremes and the busiest run are all reported.
-M3  Before a run the garbage of the runs before it is collected, and the machine is given some time to become quiet.
+M3  Before a run the garbage of the runs before it is collected, what they wrote is brought to the disk (a commit would
+    else wait for the gigabytes of a recompute), and the machine is given some time to become quiet.
 """
 
 from __future__ import annotations
@@ -128,6 +129,7 @@ class Runner:
     def once(self, work: Work) -> Run:
         """One run of the work, with its result."""
         self.spark._jvm.System.gc()
+        os.sync()
         self.settle()
         with self.run() as run:
             run.result = work()

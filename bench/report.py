@@ -27,7 +27,7 @@ adds the large tables, `make bench-compare` prints what changed against the last
 **Read this first.** Seconds are wall-clock medians of warm runs, with the extremes in brackets; `n=` is given where
 fewer than five runs were made. Variants alternate within one process, so that ratios within a row can be trusted and
 times across rows less so: read differences below 1.15 as ties. A refresh is over when the view can be read at the new
-time. Every variant's contents were compared as bags at the end of its cell. What the words mean: `glossary.md`.
+time. Every variant's contents were compared as bags at the end. What the words mean: `glossary.md`.
 """
 
 STAR = """## The star
