@@ -49,8 +49,7 @@ def refresh_views(
     known = SteadyLedger(relations.ledger)  # nothing is captured now
     for level in levels(rows):
         names = [row.name for row in level]
-        own = [r.definition.block_name(n) for r in level for n in range(len(r.definition.blocks))]
-        relations = replace(relations, ledger=known.owning([*names, *own]))
+        relations = replace(relations, ledger=known.owning(names))
         products = Products(steady(relations, level, shared(joins_of(level))))
         several = products if len(level) > 1 else None
         relations = replace(relations, products=several)

@@ -43,7 +43,7 @@ def test_l20_a_row_of_ones_own_is_read_once_until_it_is_written(tmp_path):
     ledger = make.registered(Ledger.open(tmp_path, create=True))
     ledger.add_view(make.view(), make.blocks())
     name = make.blocks()[0].name
-    steady = SteadyLedger(ledger).owning(["v", name])
+    steady = SteadyLedger(ledger).owning(["v"])
     before = steady.block(name), steady.view("v")
     ledger.set_block(name, rows=77)
     ledger.set_view("v", state="stopped")
@@ -55,3 +55,17 @@ def test_l20_a_row_of_ones_own_is_read_once_until_it_is_written(tmp_path):
     steady.set_view("v", reason="told")
     assert (steady.block(name), steady.view("v")) == (ledger.block(name), ledger.view("v"))
     assert steady.block(name).rows == 78
+    assert steady.blocks("v") == ledger.blocks("v")
+
+
+def test_l20_the_rows_of_all_views_of_a_round_are_read_together(tmp_path, monkeypatch):
+    ledger = make.registered(Ledger.open(tmp_path, create=True))
+    ledger.add_view(make.view(), make.blocks())
+    steady = SteadyLedger(ledger).owning(["v"])
+    want = ledger.view("v"), ledger.blocks("v"), ledger.block(make.blocks()[0].name)
+
+    def asked(*_: object) -> None:
+        raise AssertionError("asked again")
+
+    monkeypatch.setattr(Ledger, "_rows", asked)
+    assert (steady.view("v"), steady.blocks("v"), steady.block(make.blocks()[0].name)) == want

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -34,6 +35,7 @@ class Core:
     equalities: frozenset[tuple[Place, Place]]
 
 
+@lru_cache(maxsize=4096)
 def core_of(join: Join) -> Core | None:
     """The core of a join; None if rows are made of its rows (EXPLODE), or if it has no input."""
     if join.generators or not join.inputs:
@@ -82,6 +84,7 @@ def core_join(core: Core, columns: Columns) -> Join:
     return Join(inputs, sql_of(condition) if equal else None, columns_of_core)
 
 
+@lru_cache(maxsize=4096)
 def over_core(join: Join, relation: str, columns: Columns) -> Join:
     """The join's own part (D2): filter and columns, over the rows of its core, which are known as `relation`."""
     positions = {i.alias: k for k, i in enumerate(join.inputs)}

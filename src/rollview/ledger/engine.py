@@ -1,7 +1,7 @@
 """Connections to the ledger's database, and its errors in rollview's words.
 
 L4  SQLite: write-ahead log, synchronous=FULL, foreign keys on; the driver starts no transaction by
-    itself, a write starts with BEGIN IMMEDIATE. Connecting never creates a file.
+    itself: a write starts with BEGIN IMMEDIATE, a lone read with nothing. Connecting never creates a file.
 L5  PostgreSQL: an error never shows the password of the URL.
 Knows no table.
 """
@@ -96,7 +96,9 @@ def sqlite_engine(path: Path) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(connection.get_execution_options().get(BEGIN, "BEGIN"))
+        how = connection.get_execution_options().get(BEGIN)
+        if how is not None:  # else a statement is a transaction of its own
+            connection.exec_driver_sql(how)
 
     return engine
 

@@ -19,7 +19,14 @@ from sqlalchemy import Engine
 from rollview.errors import ConfigError, LedgerDamaged, WarehouseError
 from rollview.failpoints import Failpoint, failpoint
 from rollview.ledger import schema
-from rollview.ledger.engine import RESTORE, explained, label, postgres_engine, sqlite_engine
+from rollview.ledger.engine import (
+    BEGIN,
+    RESTORE,
+    explained,
+    label,
+    postgres_engine,
+    sqlite_engine,
+)
 from rollview.ledger.lock import FileLock, SessionLock, held_here
 from rollview.ledger.transactions import Transactions
 
@@ -75,7 +82,7 @@ def _make_file(path: Path) -> None:
             try:
                 with closing(sqlite3.connect(made)) as plain:
                     plain.execute("PRAGMA journal_mode = WAL")  # the file remembers it
-                with engine.connect() as connection:
+                with engine.connect().execution_options(**{BEGIN: "BEGIN"}) as connection:
                     schema.create(connection)
                     connection.commit()
             finally:

@@ -3,7 +3,8 @@
 L19  In a round only views and their blocks move. Everything that capture writes stands still, so that an answer about
      it serves every view and every step of the round; whoever needs a later one asks the ledger itself.
 L20  A view that is refreshed in the round, with its blocks, is moved by one thread and through this ledger: its row
-     is read once until it is written. Inside a transaction every row is read anew.
+     is read once until it is written, at first together with those of the others. Inside a transaction every row is
+     read anew.
 """
 
 from __future__ import annotations
@@ -30,11 +31,19 @@ class SteadyLedger(Ledger):
         super().__init__(ledger._transactions, ledger.warehouse_id)
         self._said: dict[tuple[Any, ...], Any] = {}
         self._own = frozenset(own)
+        self._blocks: dict[str, list[str]] = {}
 
-    def owning(self, own: Iterable[str]) -> SteadyLedger:
+    def owning(self, views: Iterable[str]) -> SteadyLedger:
         """The same for views that are refreshed side by side, and their blocks; what was read stays known."""
-        other = SteadyLedger(self, own)
+        wanted = frozenset(views)
+        mine = [row for row in self.views() if row.name in wanted]
+        blocks = [row for row in self.every_block() if row.view in wanted]
+        other = SteadyLedger(self, [*(row.name for row in mine), *(row.name for row in blocks)])
         other._said = {k: v for k, v in self._said.items() if k[0] not in ("view", "block")}
+        other._said |= {("view", row.name): row for row in mine}
+        other._said |= {("block", row.name): row for row in blocks}
+        for row in sorted(blocks, key=lambda row: row.number):
+            other._blocks.setdefault(row.view or "", []).append(row.name)
         return other
 
     def _once(self, ask: Callable[..., T], *about: object) -> T:
@@ -75,6 +84,12 @@ class SteadyLedger(Ledger):
     def block(self, name: str) -> BlockRow | None:
         """The block of that name."""
         return self._once(super().block, name) if self._settled(name) else super().block(name)
+
+    def blocks(self, view: str) -> list[BlockRow]:
+        """The blocks of the view, in order of number."""
+        if not self._settled(view):
+            return super().blocks(view)
+        return [row for name in self._blocks[view] if (row := self.block(name)) is not None]
 
     def _settled(self, name: str) -> bool:
         return name in self._own and not self._transactions.open

@@ -12,7 +12,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import fields
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,6 +38,20 @@ from rollview.ledger.rows import (
     ViewRow,
     values,
 )
+from rollview.ledger.statements import (
+    BLOCK,
+    BLOCKS,
+    ENDED,
+    HISTORY,
+    HISTORY_OF,
+    INTENTS,
+    INTENTS_OF,
+    NEWEST,
+    NOT_TRASH,
+    STEPS_AFTER,
+    STEPS_IN,
+    VIEW,
+)
 from rollview.ledger.transactions import Transactions
 
 __all__ = [
@@ -47,8 +60,6 @@ __all__ = [
 ]  # fmt: skip
 
 R = TypeVar("R")
-
-NEWEST = select(func.coalesce(func.max(tables.commits.c.csn), 0))
 
 
 class Ledger:
@@ -251,7 +262,7 @@ class Ledger:
 
     def view(self, name: str) -> ViewRow | None:
         """The view of that name."""
-        return self._row(ViewRow, select(tables.views).where(tables.views.c.name == name))
+        return self._row(ViewRow, VIEW, name=name)
 
     def views(self) -> list[ViewRow]:
         """All views, by name."""
@@ -299,12 +310,15 @@ class Ledger:
 
     def block(self, name: str) -> BlockRow | None:
         """The block of that name."""
-        return self._row(BlockRow, select(tables.blocks).where(tables.blocks.c.name == name))
+        return self._row(BlockRow, BLOCK, name=name)
 
     def blocks(self, view: str) -> list[BlockRow]:
         """The blocks of the view, in order of number."""
-        t = tables.blocks
-        return self._rows(BlockRow, select(t).where(t.c.view == view).order_by(t.c.number))
+        return self._rows(BlockRow, BLOCKS, name=view)
+
+    def every_block(self) -> list[BlockRow]:
+        """The blocks of all views, and those of no view."""
+        return self._rows(BlockRow, select(tables.blocks))
 
     def set_block(
         self,
@@ -332,10 +346,10 @@ class Ledger:
 
     def steps(self, block: str, lo: Csn | None = None, hi: Csn | None = None) -> list[Step]:
         """The steps of the block that may have a stamp in (lo, hi], in order of their stamps."""
-        t = tables.steps
-        query = select(t).where(t.c.block == block).order_by(t.c.lo, t.c.hi, t.c.id)
-        query = query if lo is None else query.where(t.c.hi > lo)
-        return self._rows(Step, query if hi is None else query.where(t.c.lo <= hi))
+        after = -1 if lo is None else lo
+        if hi is None:
+            return self._rows(Step, STEPS_AFTER, name=block, lo=after)
+        return self._rows(Step, STEPS_IN, name=block, lo=after, hi=hi)
 
     def drop_steps(self, ids: Iterable[str]) -> None:
         """Forget steps; their folders go to the trash (L17)."""
@@ -366,7 +380,7 @@ class Ledger:
 
     def forget_trash(self, folder: str) -> None:
         """The folder is deleted, or in use again."""
-        self._write(delete(tables.trash).where(tables.trash.c.folder == folder))
+        self._write(NOT_TRASH, {"name": folder})
 
     def begin(self, kind: str, subject: str, payload: Json) -> Intent:
         """Record what is about to be done, so that a restart finds it."""
@@ -376,13 +390,13 @@ class Ledger:
 
     def end(self, intent_id: str) -> None:
         """It is done, or given up."""
-        self._write(delete(tables.intents).where(tables.intents.c.id == intent_id))
+        self._write(ENDED, {"name": intent_id})
 
     def intents(self, kind: str | None = None) -> list[Intent]:
         """What was begun and not ended, oldest first."""
-        t = tables.intents
-        query = select(t).order_by(t.c.started_at, t.c.id)
-        return self._rows(Intent, query if kind is None else query.where(t.c.kind == kind))
+        if kind is None:
+            return self._rows(Intent, INTENTS)
+        return self._rows(Intent, INTENTS_OF, name=kind)
 
     def set_subscriber(self, view: str, name: str, csn: Csn) -> None:
         """Keep the view's changes after `csn` for the subscriber."""
@@ -406,28 +420,28 @@ class Ledger:
 
     def history(self, view: str | None = None, limit: int = 50) -> list[Refresh]:
         """The latest refreshes, of one view if given, newest first."""
-        t = tables.refreshes
-        shown = [t.c[field.name] for field in fields(Refresh)]
-        query = select(*shown).order_by(t.c.number.desc()).limit(limit)
-        return self._rows(Refresh, query if view is None else query.where(t.c.view == view))
+        if view is None:
+            return self._rows(Refresh, HISTORY, most=limit)
+        return self._rows(Refresh, HISTORY_OF, name=view, most=limit)
 
-    def _rows(self, kind: type[R], query: Select[Any]) -> list[R]:
+    def _rows(self, kind: type[R], query: Select[Any], **given: object) -> list[R]:
+        """The rows that the query finds: its columns are the fields of `kind`, in order (L1)."""
         with self._transactions.reading() as connection:
-            return [kind(**row) for row in connection.execute(query).mappings()]
+            return [kind(*row) for row in connection.execute(query, given)]
 
-    def _row(self, kind: type[R], query: Select[Any]) -> R | None:
-        return next(iter(self._rows(kind, query)), None)
+    def _row(self, kind: type[R], query: Select[Any], **given: object) -> R | None:
+        return next(iter(self._rows(kind, query, **given)), None)
 
     def _scalar(self, query: Select[Any]) -> Any:
         with self._transactions.reading() as connection:
             return connection.execute(query).scalar()
 
-    def _write(self, statement: Any) -> int:
+    def _write(self, statement: Any, given: dict[str, Any] | None = None) -> int:
         with self._transactions.writing() as connection:
-            return int(connection.execute(statement).rowcount)
+            return int(connection.execute(statement, given).rowcount)
 
     def _insert(self, table: Table, row: Any) -> None:
-        self._write(insert(table).values(values(row)))
+        self._write(insert(table), values(row))
 
     def _put(self, table: Table, row: dict[str, Any], replace: bool = True) -> None:
         """Insert by primary key; a row that is there is replaced in place, or left alone."""

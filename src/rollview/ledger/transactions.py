@@ -119,9 +119,10 @@ class Transactions:
         sqlite = self.engine.dialect.name == "sqlite"
         connection = self.engine.connect()
         try:
-            if sqlite and writes:
-                connection = connection.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
-            elif not sqlite and not writes:
+            if sqlite:
+                how = "BEGIN IMMEDIATE" if writes else "BEGIN"
+                connection = connection.execution_options(**{BEGIN: how})
+            elif not writes:
                 connection = connection.execution_options(
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
                 )
