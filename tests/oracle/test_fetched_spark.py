@@ -13,7 +13,7 @@ from oracle.test_lookups import made_lake
 import rollview
 from rollview import propagate
 from rollview.sources.delta_lake import read
-from rollview.spark import bags, fetched, fetched_rolled, kept, products, recursion
+from rollview.spark import bags, fetched, fetched_rolled, kept, products, recursion, written
 
 pytestmark = pytest.mark.spark
 
@@ -21,6 +21,26 @@ pytestmark = pytest.mark.spark
 @pytest.fixture
 def lake(spark, tmp_path):
     return made_lake(spark, tmp_path)
+
+
+def test_d3_rows_of_every_plain_type_come_as_arrow_brings_them(spark):
+    """More than a batch of Spark's pickler; values that Python has no name for are numbers on the way."""
+    rows = spark.sql("""SELECT id, CAST(id % 100 AS TINYINT) AS t, CAST(id AS FLOAT) / 7 AS f, double('NaN') AS n,
+        CAST(id AS DECIMAL(38, 3)) / 8 AS d, id % 3 = 0 AS b, CONCAT('ü', id) AS s, BINARY(CONCAT('b', id)) AS y,
+        DATE'9999-12-31' + INT(id) AS day, TIMESTAMP'0001-01-01 00:00:00.000001 UTC' + MAKE_INTERVAL(id) AS at,
+        IF(id % 2 = 0, NULL, id) AS some FROM RANGE(250)""")
+    found = written.collected(rows)
+    assert found.schema.equals(rows.toArrow().schema)
+    assert found["y"].to_pylist()[0] == b"b0"
+    for name in ("day", "at"):
+        number = {"day": pa.int32(), "at": pa.int64()}[name]
+        assert found[name].cast(number).to_pylist() == rows.toArrow()[name].cast(number).to_pylist()
+    others = [c for c in found.column_names if c not in ("day", "at", "n")]
+    assert found.select(others).to_pylist() == rows.toArrow().select(others).to_pylist()
+    assert found["n"].null_count == 0 and all(x != x for x in found["n"].to_pylist())
+    empty = rows.where("id < 0")
+    assert written.collected(empty).schema.equals(found.schema)
+    assert written.collected(empty).num_rows == 0
 
 
 SAID = [
