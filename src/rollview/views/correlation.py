@@ -28,12 +28,13 @@ class Inner:
     source: Source
     where: tuple[exp.Expr, ...]
     outputs: tuple[exp.Expr, ...]
+    names: tuple[str | None, ...]
 
 
 def inner_of(draft: Draft, query: exp.Expr, rows: Rows) -> Inner:
     """The rows of a subquery that reads nothing of the query around it."""
     item = item_of(draft, "q", rows, query)
-    return Inner(Source((item,), ()), (), tuple(columns_of(item.refs)))
+    return Inner(Source((item,), ()), (), tuple(columns_of(item.refs)), rows.names)
 
 
 def _trees(found: Selected) -> list[exp.Expr]:
@@ -104,6 +105,5 @@ def ungrouped(draft: Draft, around: Source, found: Selected) -> Inner:
     item = grouped_item(draft, alone.source, how.of_keys, keys, values)
     shown = columns_of(item.refs[len(keys) :])
     kept = shown[len(alone.outputs) :]
-    return Inner(
-        Source((item,), ()), (*how.to(item.refs), *kept), tuple(shown[: len(alone.outputs)])
-    )
+    outputs = tuple(shown[: len(alone.outputs)])
+    return Inner(Source((item,), ()), (*how.to(item.refs), *kept), outputs, alone.names)

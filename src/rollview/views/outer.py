@@ -262,7 +262,6 @@ def looked_up(
     `beside` are items that the values of a match are made of, one row for each row of M.
     """
     left = fewer(draft, left, 3)
-    refs, outputs = left.refs, columns_of(left.refs)
     matched = semi(left, found)
     if beside is not None:
         matched = replace(
@@ -270,15 +269,21 @@ def looked_up(
             items=(*matched.items, *beside.items),
             conditions=(*matched.conditions, *beside.conditions),
         )
-    parts = list(parts_of(draft, matched, (), [*outputs, *(v for v, _ in values)]))
-    names = _names([*refs, *values])
+    outputs = [*columns_of(left.refs), *(v for v, _ in values)]
+    parts = parts_of(draft, matched, (), outputs)
+    return padded(draft, left, found, parts, [v for _, v in values])
+
+
+def padded(
+    draft: Draft, left: Source, found: Matches, parts: Sequence[Part], without: Sequence[exp.Expr]
+) -> tuple[Source, list[Ref]]:
+    """The left rows with further columns: `parts` for those with a match, the values `without` for the others."""
+    refs = left.refs
+    names = _names([*refs, *without])
     kinds = draft.meant(draft.sql(Rows(names, tuple(parts[:1]))))[len(refs) :]
-    without = [_cast(v.copy(), kind) for (_, v), kind in zip(values, kinds, strict=True)]
-    parts += [
-        replace(p, outputs=(*p.outputs[: len(refs)], *without))
-        for p in _unmatched(draft, left, found)
-    ]
-    item = item_of(draft, "l", Rows(names, tuple(parts)), left.items[-1].query)
+    values = [_cast(v.copy(), kind) for v, kind in zip(without, kinds, strict=True)]
+    rest = [replace(p, outputs=(*p.outputs, *values)) for p in _unmatched(draft, left, found)]
+    item = item_of(draft, "l", Rows(names, (*parts, *rest)), left.items[-1].query)
     made = list(item.refs[len(refs) :])
     return replace(left, items=(replace(item, refs=(*refs, *made)),), conditions=()), made
 
