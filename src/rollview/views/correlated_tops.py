@@ -34,8 +34,10 @@ def number_first_rows(draft: Draft, tree: exp.Query) -> None:
         if isinstance(select.parent, exp.Exists) and _some(draft, select):
             for part in ("order", "limit", "offset"):
                 select.set(part, None)
-        elif _reads_around(draft, select):
-            _number(draft, select)
+        elif _reads_around(
+            draft.scratch(), select
+        ):  # the tree changes: what was made of it is stale
+            _number(draft.scratch(), select)
 
 
 def _some(draft: Draft, select: exp.Select) -> bool:
@@ -104,6 +106,7 @@ def _number(draft: Draft, select: exp.Select) -> None:
     for part in list(select.args):
         select.set(part, None)
     select.set("expressions", values)
+    select.meta["numbered"] = True
     _read_only(select, first, related)
 
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 from rollview.views.draft import Draft, Rows
 from rollview.views.groups import grouped_item
 from rollview.views.items import Ref, Source, columns_of, item_of
-from rollview.views.outer import Pair, Relating, distinct_item, relating, uses
+from rollview.views.outer import Pair, Relating, distinct_item, keyed, relating, uses
 from rollview.views.selects import Selected
 from rollview.views.syntax import column
 
@@ -62,6 +62,7 @@ def related(draft: Draft, around: Source, found: Selected) -> tuple[Selected, Re
     """The subquery by itself, and what relates it to a row of the query around it (K2)."""
     conditions = (*found.source.conditions, *found.where)
     how = relating(around.refs, found.source.refs, conditions)
+    how = keyed(draft, around, found.source, how)
     alone = replace(found, source=replace(found.source, conditions=()), where=())
     if not how.mixed and not correlated(around, alone):
         return alone, how

@@ -27,6 +27,7 @@ from rollview.views.outer import (
     anti,
     conjuncts,
     is_over,
+    keyed,
     looked_up,
     matches,
     relating,
@@ -155,6 +156,8 @@ class Expansion:
 
     def _uncut(self, query: exp.Expr, select: exp.Select) -> Inner:
         found = self.expanded(select)
+        if select.meta.get("numbered"):
+            self._check_keys(select, found)
         distinct = bool(select.args.get("distinct"))
         if not aggregated(select) and not distinct:
             return Inner(found.source, found.where, found.outputs, found.names)
@@ -163,6 +166,15 @@ class Expansion:
         if distinct and not aggregated(select):
             found = replace(found, keys=found.outputs)
         return ungrouped(self.draft, self.source, found)
+
+    def _check_keys(self, select: exp.Select, found: Selected) -> None:
+        """Refuse first rows (correlated_tops.py) by keys of which several may equal the row's value."""
+        how = relating(self.source.refs, found.source.refs, found.where)
+        if len(keyed(self.draft, self.source, found.source, how).pairs) < len(how.pairs):
+            label = "LIMIT in a subquery that is related by columns of different types"
+            hint = "CAST its own column to the type of the other"
+            place = self.draft.text.place(select)
+            raise self.draft.text.refused(place, label, hint, "SUBQUERY_EXPRESSION")
 
     def _check_alone(self, select: exp.Select) -> None:
         """Refuse LIMIT and windows in a subquery that reads something of the query around it."""
@@ -219,6 +231,7 @@ class Expansion:
         """What leaves it unknown whether something equals the operand (Y2)."""
         equal = _equalities(node, inner)
         how = relating(self.source.refs, inner.source.refs, inner.where)
+        how = keyed(self.draft, self.source, inner.source, how)
         if len(equal) == 1 and not how.mixed and not uses(inner.outputs[0], self.source.refs):
             nulls = _more_than(0, _count_if(exp.Is(this=operand(inner.outputs[0].copy()),
                                                    expression=exp.null())))  # fmt: skip
