@@ -8,6 +8,7 @@ Columns are known by a reference and a kind: "i" (whole numbers), "s" (strings),
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -40,6 +41,10 @@ FEATURES = {
     "subquery under or": f"SELECT t.b {_T} WHERE t.a = 1 OR EXISTS (SELECT 1 FROM {_U} WHERE u.a = t.a)",
     "scalar": f"SELECT t.b {_T} WHERE t.a = (SELECT COUNT(*) FROM {_U})",
     "scalar correlated": f"SELECT t.b, (SELECT COUNT(*) FROM {_U} WHERE u.a = t.a) AS n {_T}",
+    "lateral": f"SELECT t.b, x.c {_T} LEFT JOIN LATERAL (SELECT u.c FROM {_U} WHERE u.a < t.a) AS x ON TRUE",
+    "lateral group": f"SELECT t.b, x.c {_T}, LATERAL (SELECT MAX(u.c) AS c FROM {_U} WHERE u.a = t.a) AS x",
+    "lateral first": f"SELECT t.b, x.c {_T}, LATERAL (SELECT c FROM {_U} WHERE u.a = t.a ORDER BY c LIMIT 1) AS x",
+    "lateral union": f"SELECT t.b, x.c {_T}, LATERAL (SELECT t.a AS c UNION ALL SELECT t.b) AS x",
     "union": f"SELECT t.b {_T} UNION SELECT u.c FROM {_U}",
     "intersect": f"SELECT t.b {_T} INTERSECT SELECT u.c FROM {_U}",
     "intersect all": f"SELECT t.b {_T} INTERSECT ALL SELECT u.c FROM {_U}",
@@ -167,6 +172,10 @@ class Generator:
         """Tables and subqueries, joined."""
         text, refs = self.source(size - 1)
         for _ in range(self.pick.choice([0, 0, 1, 1, 2]) if size > 0 else 0):
+            if self.chance(0.15, "lateral"):
+                joined, more = self.lateral(refs)
+                text, refs = f"{text} {joined}", refs + more
+                continue
             other, more = self.source(size // 2 - 1)
             kind = self.one_of("join", "join", "left join", "left join", "right join", "full join", "semi join",
                                "anti join", "cross join")  # fmt: skip
@@ -177,6 +186,40 @@ class Generator:
             text = f"{text} {word} {other}{on}"
             refs = refs if kind in ("semi join", "anti join") else refs + more
         return text, refs
+
+    def lateral(self, around: Sequence[Ref]) -> tuple[str, list[Ref]]:
+        """A join with what a query finds in a table for each row before it."""
+        own, alias = self.alias(), self.alias()
+        table = self.pick.choice(list(TABLES))
+        refs = [Ref(f"{own}.{n}", "s" if k == "string" else "i") for n, k in TABLES[table]]
+        body = f"FROM {table} AS {own} WHERE {self.equality(refs, around)}"
+        verb = self.one_of("rows", "rows", "lateral group", "lateral first", "lateral union")
+        if verb != "lateral first" and self.chance(0.3):
+            body = f"FROM {table} AS {own} WHERE {self.comparison(refs, around)}"
+        match verb:
+            case "lateral group":
+                query = self.group(body, refs, None)
+                query = Query(
+                    re.sub(r" GROUP BY (ROLLUP|CUBE) \((.*?)\)", r" GROUP BY \2", query.sql),
+                    query.columns,
+                )
+            case "lateral first" if " = " in body and "1 = 1" not in body:
+                query = self.top_n(body.replace("<=>", "="), refs)
+            case "lateral union":
+                shown, columns = self.shown([*refs, *around], ["i", "s"])
+                other, _ = self.shown(around, ["i", "s"])
+                query = Query(f"SELECT {shown} {body} UNION ALL SELECT {other}", columns)
+            case _:
+                query = self.plain(
+                    body, [*refs, *around], None, self.pick.choice(["", "DISTINCT "])
+                )
+        more = [self.under(alias, c) for c in query.columns]
+        word, on = self.pick.choice(
+            [("CROSS JOIN", ""), ("LEFT JOIN", "TRUE"), ("LEFT JOIN", ""), ("JOIN", "")]
+        )
+        on = on or self.simple([*around, *more])
+        end = "" if word == "CROSS JOIN" else f" ON {on}"
+        return f"{word} LATERAL ({query.sql}) AS {alias}{end}", more
 
     def source(self, size: int) -> tuple[str, list[Ref]]:
         alias = self.alias()

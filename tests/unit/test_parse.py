@@ -416,3 +416,10 @@ def test_queries_may_do_more(sql: str, ducks: list[Duck]):
     assert set(relations) <= set(SCHEMA) and "lake.sales" in relations
     for duck in ducks:
         assert bag(duck.rows(generated)) == bag(duck.recomputed(sql))
+
+
+def test_ties_are_settled_before_any_block_is_made(ducks: list[Duck]):
+    """A column without a name of its own is described first: what is made for that is not kept."""
+    inner = "SELECT id, cust, qty FROM lake.sales ORDER BY qty LIMIT 2"
+    definition = parsed(ducks[0], f"SELECT MAX_BY(q.id, q.cust) FROM ({inner}) q")
+    assert "ORDER BY `qty`, `id`, `cust`" in definition.blocks[0].having

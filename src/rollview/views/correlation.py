@@ -16,7 +16,7 @@ from sqlglot import exp
 from rollview.views.draft import Draft, Rows
 from rollview.views.groups import grouped_item
 from rollview.views.items import Ref, Source, columns_of, item_of
-from rollview.views.outer import Pair, Relating, distinct_item, relating, uses
+from rollview.views.outer import Pair, Relating, distinct_item, keyed, relating, uses
 from rollview.views.selects import Selected
 from rollview.views.syntax import column
 
@@ -28,12 +28,13 @@ class Inner:
     source: Source
     where: tuple[exp.Expr, ...]
     outputs: tuple[exp.Expr, ...]
+    names: tuple[str | None, ...]
 
 
 def inner_of(draft: Draft, query: exp.Expr, rows: Rows) -> Inner:
     """The rows of a subquery that reads nothing of the query around it."""
     item = item_of(draft, "q", rows, query)
-    return Inner(Source((item,), ()), (), tuple(columns_of(item.refs)))
+    return Inner(Source((item,), ()), (), tuple(columns_of(item.refs)), rows.names)
 
 
 def _trees(found: Selected) -> list[exp.Expr]:
@@ -61,6 +62,7 @@ def related(draft: Draft, around: Source, found: Selected) -> tuple[Selected, Re
     """The subquery by itself, and what relates it to a row of the query around it (K2)."""
     conditions = (*found.source.conditions, *found.where)
     how = relating(around.refs, found.source.refs, conditions)
+    how = keyed(draft, around, found.source, how)
     alone = replace(found, source=replace(found.source, conditions=()), where=())
     if not how.mixed and not correlated(around, alone):
         return alone, how
@@ -104,6 +106,5 @@ def ungrouped(draft: Draft, around: Source, found: Selected) -> Inner:
     item = grouped_item(draft, alone.source, how.of_keys, keys, values)
     shown = columns_of(item.refs[len(keys) :])
     kept = shown[len(alone.outputs) :]
-    return Inner(
-        Source((item,), ()), (*how.to(item.refs), *kept), tuple(shown[: len(alone.outputs)])
-    )
+    outputs = tuple(shown[: len(alone.outputs)])
+    return Inner(Source((item,), ()), (*how.to(item.refs), *kept), outputs, alone.names)

@@ -88,6 +88,10 @@ class Draft:
     shapes: dict[tuple[str, ...], str] = field(default_factory=dict)
     aliases: set[str] = field(default_factory=set)
 
+    def scratch(self) -> Draft:
+        """A draft of the same view to try something in: what is made in it is not kept."""
+        return Draft(self.text, self.name, self.schema, self.described, self.derive)
+
     def alias(self, wish: str) -> str:
         """An alias that no other input has, as near to `wish` as possible."""
         plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in wish.lower())

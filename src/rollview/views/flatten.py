@@ -17,11 +17,12 @@ from sqlglot import exp
 from rollview.views.aggregates import Grouped, distinct, grouped_parts, reduced, rewritten
 from rollview.views.blocks import Block
 from rollview.views.draft import Bindings, Draft, Outputs, Part, Rows, coerced, substituted
-from rollview.views.from_clause import from_source
+from rollview.views.from_clause import Read, from_source
 from rollview.views.grouping import aggregated, asks, asks_of_groups
 from rollview.views.grouping_sets import has_sets
 from rollview.views.groups import group_values, grouped_item, over_groups
 from rollview.views.items import Source, parts_of
+from rollview.views.laterals import lateral_join
 from rollview.views.limits import RESERVED
 from rollview.views.names import Scope, cte_of, visible_ctes
 from rollview.views.recursion import recursive_cte, recursive_rows, with_anchors
@@ -311,15 +312,16 @@ def _coerced(draft: Draft, whole: Rows) -> Rows:
 def scope_of(draft: Draft, select: exp.Select) -> Scope:
     """What the columns of the SELECT's FROM are called."""
     alone = replace(draft, aliases=set())
-    return from_source(alone, select, lambda query: rows_of(alone, query)).scope
+    return from_source(alone, select, _read(alone)).scope
+
+
+def _read(draft: Draft) -> Read:
+    return Read(lambda query: rows_of(draft, query), lateral_join)
 
 
 def _selected(draft: Draft, select: exp.Select) -> tuple[Selected, Expansion]:
     """The SELECT over references, its conditions joined with what its subqueries find."""
-
-    def read(query: exp.Expr) -> Rows:
-        return rows_of(draft, query)
-
+    read = _read(draft)
     found = selected(draft, select, read)
     growing = Expansion(draft, read, found.source, found.scope, found.queries)
     where = growing.filtered(found.where)
@@ -350,7 +352,7 @@ def _windows(draft: Draft, select: exp.Select, outputs: Outputs) -> tuple[Block,
     rows = Rows(
         _named(draft, below, projections), (Part((), (), tuple(t for _, t in projections)),)
     )
-    found = selected(draft, select, lambda _: rows)
+    found = selected(draft, select, Read(lambda _: rows, lateral_join))
     item = found.source.items[0]
     bindings: Bindings = dict(zip(item.refs, item.rows.parts[0].outputs, strict=True))
     trees = [substituted(draft.text, tree, bindings) for tree in found.outputs]

@@ -4,13 +4,13 @@ H1  What is joined by inner joins stays apart, item by item: their conditions ar
     Other joins become one item (outer.py).
 H2  A join USING shows each key once: the left side's, the right side's of a right join, the one that is there of a full
     join.
-How a query inside FROM becomes rows is given as a function (flatten.py's recursion). Words: docs/glossary.md.
+How queries inside FROM are read is given as functions (flatten.py's recursion, laterals.py). Words: docs/glossary.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -21,10 +21,15 @@ from rollview.views.names import Entry, Scope, cte_of, merged, resolved, shared_
 from rollview.views.outer import anti, matches, outer, semi
 from rollview.views.pivots import pivoted
 from rollview.views.syntax import column, unwrapped
-from rollview.views.tables import lateral, nothing, values_rows
+from rollview.views.tables import is_generator, lateral, nothing, values_rows
 
-Read = Callable[[exp.Expr], Rows]
-"""The rows of a query inside FROM."""
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """How a query inside FROM is read: by itself, or as LATERAL, for each row of what stands before it."""
+
+    rows: Callable[[exp.Expr], Rows]
+    lateral: Callable[[Draft, Read, Source, exp.Join], Source]
 
 
 def from_source(draft: Draft, select: exp.Select, read: Read) -> Source:
@@ -46,8 +51,8 @@ def _source(draft: Draft, node: exp.Expr, read: Read) -> Source:
     if isinstance(node, exp.Subquery) and not isinstance(unwrapped(inner), exp.Query):
         source = _source(draft, inner, read)
         if node.alias:
-            renamed = tuple(replace(e, qualifier=(node.alias.lower(),)) for e in source.scope)
-            source = replace(source, scope=renamed)
+            scope = tuple(replace(e, qualifier=(node.alias.lower(),)) for e in source.scope)
+            source = replace(source, scope=scope)
     elif isinstance(node, exp.Table) and "relation" in node.meta:
         relation = node.meta["relation"]
         qualifier = tuple(relation.lower().split("."))
@@ -59,10 +64,10 @@ def _source(draft: Draft, node: exp.Expr, read: Read) -> Source:
     elif isinstance(node, exp.Table):
         cte = cte_of(node)
         assert cte is not None, "bind() leaves only relations and WITH names"
-        rows = _renamed(draft, cte, read(cte.this))
+        rows = renamed(draft, cte, read.rows(cte.this))
         source = _item(draft, node, rows, (node.alias_or_name.lower(),))
     else:
-        source = _item(draft, node, read(inner), (node.alias.lower(),))
+        source = _item(draft, node, read.rows(inner), (node.alias.lower(),))
     for pivot in node.args.get("pivots") or ():
         source = pivoted(draft, source, pivot)
     for join in node.args.get("joins") or ():
@@ -70,7 +75,7 @@ def _source(draft: Draft, node: exp.Expr, read: Read) -> Source:
     return source
 
 
-def _renamed(draft: Draft, node: exp.Expr, rows: Rows) -> Rows:
+def renamed(draft: Draft, node: exp.Expr, rows: Rows) -> Rows:
     """The rows under the column names of an alias: `AS q(a, b)`."""
     alias = node.args.get("alias")
     columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
@@ -83,7 +88,7 @@ def _renamed(draft: Draft, node: exp.Expr, rows: Rows) -> Rows:
 
 
 def _item(draft: Draft, node: exp.Expr, rows: Rows, qualifier: tuple[str, ...]) -> Source:
-    rows = _renamed(draft, node, rows)
+    rows = renamed(draft, node, rows)
     item = item_of(draft, qualifier[-1], rows, node)
     scope = tuple(
         Entry(qualifier, name, column(*ref))
@@ -94,18 +99,10 @@ def _item(draft: Draft, node: exp.Expr, rows: Rows, qualifier: tuple[str, ...]) 
 
 def _joined(draft: Draft, left: Source, join: exp.Join, read: Read) -> Source:
     if isinstance(join.this, exp.Lateral):
-        return lateral(draft, left, join.this)
+        made = is_generator(join.this.this)
+        return lateral(draft, left, join.this) if made else read.lateral(draft, read, left, join)
     right = _source(draft, join.this, read)
-    twice = {e.qualifier for e in left.scope} & {
-        e.qualifier for e in right.scope if e.qualifier[-1]
-    }
-    if twice:
-        name = ".".join(min(twice))
-        hint = "give each of them an alias of its own"
-        place = draft.text.place(join.this)
-        raise draft.text.refused(
-            place, f'two tables named "{name}" in FROM', hint, "AMBIGUOUS_REFERENCE"
-        )
+    check_twice(draft, left.scope, right.scope, join)
     side, kind = (str(join.args.get(part) or "").upper() for part in ("side", "kind"))
     side = side if kind not in ("SEMI", "ANTI") else ""
     using = join.args.get("using") or ()
@@ -123,6 +120,18 @@ def _joined(draft: Draft, left: Source, join: exp.Join, read: Read) -> Source:
     return Source(
         (*left.items, *right.items), scope, (*left.conditions, *right.conditions, *conditions)
     )
+
+
+def check_twice(draft: Draft, left: Scope, right: Scope, join: exp.Join) -> None:
+    """Refuse a join of two tables of one name."""
+    twice = {e.qualifier for e in left} & {e.qualifier for e in right if e.qualifier[-1]}
+    if twice:
+        name = ".".join(min(twice))
+        hint = "give each of them an alias of its own"
+        place = draft.text.place(join.this)
+        raise draft.text.refused(
+            place, f'two tables named "{name}" in FROM', hint, "AMBIGUOUS_REFERENCE"
+        )
 
 
 def _keyed(

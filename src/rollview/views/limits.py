@@ -34,7 +34,7 @@ from rollview.views.functions import (
 from rollview.views.nodes import CLOCK_WORDS, QUERY_ONLY, REFUSALS, SHARED, Refusal
 from rollview.views.plain import may_ask_in_where
 from rollview.views.quantified import is_quantified
-from rollview.views.syntax import DEEPEST_NESTING, Text, call_name
+from rollview.views.syntax import DEEPEST_NESTING, Text, call_name, unwrapped
 
 RESERVED = ("_rv_", "_rvx_")
 FROM_ITEMS = (exp.Table, exp.Subquery, exp.Values, exp.Lateral)
@@ -104,7 +104,7 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
         case exp.Table():
             _check_table(text, node)
         case exp.Lateral():
-            _check_lateral(text, node)
+            _check_lateral(text, node, limits)
         case exp.Aliases() if call_name(node.this) not in GENERATORS:
             hint = "give each column one name with AS"
             raise refusal_of(text, node, Refusal("several names for one expression", hint))
@@ -147,14 +147,41 @@ def _check_table(text: Text, node: exp.Table) -> None:
         raise refusal_of(text, node.this, refusal)
 
 
-def _check_lateral(text: Text, node: exp.Lateral) -> None:
-    if call_name(node.this) not in GENERATORS:
-        hint = "write a plain join, or a subquery in SELECT or WHERE"
+def _check_lateral(text: Text, node: exp.Lateral, limits: Limits) -> None:
+    join, query = node.parent, unwrapped(node.this)
+    if isinstance(join, exp.Join) and isinstance(query, exp.Query):
+        _check_lateral_join(text, join)
+        alias = node.args.get("alias")
+        if limits.view and not (alias and alias.args.get("columns")):
+            _check_lateral_names(text, query)
+    elif call_name(node.this) not in GENERATORS or isinstance(join, exp.From):
+        hint = (
+            "write LATERAL (SELECT …) after a table, a plain join, or a subquery in SELECT or WHERE"
+        )
         raise refusal_of(text, node, Refusal("LATERAL", hint, word="LATERAL"))
-    join = node.parent
-    if isinstance(join, exp.Join) and (join.args.get("side") or join.args.get("on")):
+    elif isinstance(join, exp.Join) and (join.args.get("side") or join.args.get("on")):
         hint = "write LATERAL VIEW or, for rows without elements, LATERAL VIEW OUTER"
         raise refusal_of(text, node, Refusal("a join with LATERAL", hint, word="LATERAL"))
+
+
+def _check_lateral_join(text: Text, join: exp.Join) -> None:
+    """A row that is not there yet cannot be asked about: Spark joins LATERAL inner, cross and left."""
+    side, kind, method = (str(join.args.get(p) or "").upper() for p in ("side", "kind", "method"))
+    if side in ("RIGHT", "FULL") or kind in ("SEMI", "ANTI") or method or join.args.get("using"):
+        words = [method, side, kind, "JOIN LATERAL", "USING" if join.args.get("using") else ""]
+        hint = "write JOIN LATERAL (…) ON … or LEFT JOIN LATERAL (…) ON …"
+        label = " ".join(word for word in words if word)
+        raise refusal_of(text, join.this, Refusal(label, hint, word="LATERAL"))
+
+
+def _check_lateral_names(text: Text, query: exp.Expr) -> None:
+    """What Spark would call a column depends on text that is rewritten before it is asked."""
+    while isinstance(query, exp.SetOperation):
+        query = unwrapped(query.this)
+    for item in query.expressions if isinstance(query, exp.Select) else ():
+        if not isinstance(item, (exp.Alias, exp.Column, exp.Star)):
+            hint = "name it with AS, or name all columns: LATERAL (…) AS q(a, b)"
+            raise refusal_of(text, item, Refusal("a column without a name in LATERAL", hint))
 
 
 def _check_generator(text: Text, node: exp.Anonymous) -> None:
@@ -190,7 +217,8 @@ def _counts_rows(call: exp.Anonymous) -> bool:
 def _check_subquery(text: Text, node: exp.Expr) -> None:
     """Subqueries stand in SELECT, WHERE, HAVING, and in ON of inner joins."""
     join = node.find_ancestor(exp.Join, exp.Select)
-    inside = isinstance(node.parent, (exp.From, exp.Join, exp.SetOperation, exp.Subquery, exp.CTE))
+    sides = (exp.From, exp.Join, exp.SetOperation, exp.Subquery, exp.CTE, exp.Lateral)
+    inside = isinstance(node.parent, sides)
     if isinstance(join, exp.Join) and not inside and not may_ask_in_where(join):
         hint = "write the condition with the subquery in WHERE, or join with the subquery"
         raise refusal_of(

@@ -186,16 +186,25 @@ def resolved(
                 text.place(node), "star inside an expression", "name the columns", "STAR"
             )
         found = lookup(text, scope, node)
-        if found is None and aliases:
-            parts = [p.name for p in node.parts]
-            alias = aliases.get(parts[0].lower())
-            if alias is not None:
-                grown = checked_size(text, grown, alias, node)
-                found = _field(exp.Paren(this=alias.copy()), parts[1:])
+        parts = [p.name for p in node.parts]
+        alias = aliases.get(parts[0].lower()) if aliases else None
+        if alias is not None and found is None:
+            grown = checked_size(text, grown, alias, node)
+            found = _field(exp.Paren(this=alias.copy()), parts[1:])
+        elif alias is not None:
+            _check_alias(text, scope, node)
         if found is None:
             raise unknown_column(text, scope, node)
         node.replace(found)
     return holder.this.pop()  # type: ignore[no-any-return]  # sqlglot leaves `this` untyped
+
+
+def _check_alias(text: Text, scope: Scope, node: exp.Column) -> None:
+    """Refuse a name that is an alias of the select list and a column of the query around: engines differ."""
+    if lookup(text, tuple(e for e in scope if not e.level), node) is None:
+        label = f'"{node.name}" is an alias and a column of the query around'
+        hint = "put the table before it, or choose another alias"
+        raise text.refused(text.place(node), label, hint, "AMBIGUOUS_REFERENCE")
 
 
 def _name_fields(call: exp.Anonymous) -> None:

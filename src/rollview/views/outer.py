@@ -4,7 +4,8 @@ J1  Rows of the left side that have a match = left joined with M, where M has ea
     is equalities, M is the distinct keys of the right side; on any other condition, the distinct values of the left
     side's part of it that found a match.
 J2  left outer = inner + left padded with NULLs - left with a match, padded; right and full likewise.
-J3  A NULL key equals nothing; `<=>` does compare NULLs.
+J3  A NULL key equals nothing; `<=>` does compare NULLs. Of keys of different types several may equal one value of the
+    left side ('1' and '01' equal 1): such an equality is as any other condition.
 Knows items (items.py); what the condition says was resolved before. Paper: Gupta, Mumick 1995, section 3.
 """
 
@@ -31,6 +32,8 @@ from rollview.views.items import (
 from rollview.views.syntax import cast_to
 
 EQUALS = (exp.EQ, exp.NullSafeEQ)
+WHOLE = frozenset(["tinyint", "smallint", "int", "bigint"])
+"""Types whose values are equal across types only if they are the same number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,35 @@ def relating(left: Sequence[Ref], right: Sequence[Ref], conditions: Sequence[exp
     return Relating(tuple(pairs), tuple(of_left), tuple(of_right), tuple(mixed))
 
 
+def keyed(draft: Draft, left: Source, right: Source, how: Relating) -> Relating:
+    """What relates the two sides, in which at most one key of the right side equals a value of the left (J3)."""
+    if not how.pairs:
+        return how
+    ours = _kinds(draft, left, [p.left for p in how.pairs])
+    theirs = _kinds(draft, right, [p.right for p in how.pairs])
+    alike = [a == b or {a, b} <= WHOLE for a, b in zip(ours, theirs, strict=True)]
+    pairs = tuple(p for p, same in zip(how.pairs, alike, strict=True) if same)
+    others = [
+        p.kind(this=_operand(p.left), expression=_operand(p.right))
+        for p, same in zip(how.pairs, alike, strict=True)
+        if not same
+    ]
+    return replace(how, pairs=pairs, mixed=(*how.mixed, *others))
+
+
+def _kinds(draft: Draft, source: Source, trees: Sequence[exp.Expr]) -> list[str]:
+    """The types of trees over a source; an engine is asked only where they are no columns."""
+    part = parts_of(draft, source, (), trees)[0]
+    relations = dict(part.inputs)
+    found = [
+        dict(draft.types(relations[tree.table])).get(tree.name, "")
+        if isinstance(tree, exp.Column) and tree.table in relations
+        else ""
+        for tree in part.outputs
+    ]
+    return found if all(found) else draft.meant(draft.sql(Rows(_names(trees), (part,))))
+
+
 def known(tree: exp.Expr) -> exp.Expr:
     """The tree is not NULL."""
     return exp.Not(this=exp.Is(this=_operand(tree), expression=exp.null()))
@@ -126,7 +158,7 @@ def known(tree: exp.Expr) -> exp.Expr:
 
 def matches(draft: Draft, left: Source, right: Source, conditions: Sequence[exp.Expr]) -> Matches:
     """The matches of the left side under the conditions (J1)."""
-    related = relating(left.refs, right.refs, conditions)
+    related = keyed(draft, left, right, relating(left.refs, right.refs, conditions))
     if related.mixed:
         return _on_anything(draft, left, right, list(conjuncts(conditions)))
     item = distinct_item(draft, right, related.of_keys, related.keys)
@@ -262,7 +294,6 @@ def looked_up(
     `beside` are items that the values of a match are made of, one row for each row of M.
     """
     left = fewer(draft, left, 3)
-    refs, outputs = left.refs, columns_of(left.refs)
     matched = semi(left, found)
     if beside is not None:
         matched = replace(
@@ -270,15 +301,21 @@ def looked_up(
             items=(*matched.items, *beside.items),
             conditions=(*matched.conditions, *beside.conditions),
         )
-    parts = list(parts_of(draft, matched, (), [*outputs, *(v for v, _ in values)]))
-    names = _names([*refs, *values])
+    outputs = [*columns_of(left.refs), *(v for v, _ in values)]
+    parts = parts_of(draft, matched, (), outputs)
+    return padded(draft, left, found, parts, [v for _, v in values])
+
+
+def padded(
+    draft: Draft, left: Source, found: Matches, parts: Sequence[Part], without: Sequence[exp.Expr]
+) -> tuple[Source, list[Ref]]:
+    """The left rows with further columns: `parts` for those with a match, the values `without` for the others."""
+    refs = left.refs
+    names = _names([*refs, *without])
     kinds = draft.meant(draft.sql(Rows(names, tuple(parts[:1]))))[len(refs) :]
-    without = [_cast(v.copy(), kind) for (_, v), kind in zip(values, kinds, strict=True)]
-    parts += [
-        replace(p, outputs=(*p.outputs[: len(refs)], *without))
-        for p in _unmatched(draft, left, found)
-    ]
-    item = item_of(draft, "l", Rows(names, tuple(parts)), left.items[-1].query)
+    values = [_cast(v.copy(), kind) for v, kind in zip(without, kinds, strict=True)]
+    rest = [replace(p, outputs=(*p.outputs, *values)) for p in _unmatched(draft, left, found)]
+    item = item_of(draft, "l", Rows(names, (*parts, *rest)), left.items[-1].query)
     made = list(item.refs[len(refs) :])
     return replace(left, items=(replace(item, refs=(*refs, *made)),), conditions=()), made
 

@@ -43,7 +43,7 @@ def parse_view(
         raise text.refused(text.place(tree, "SELECT"), "a view that reads no table", hint)
     draft = Draft(text, view_name(name), schema, cache(describe), derive)
     number_first_rows(draft, tree)
-    settle(draft, tree)
+    settle(draft.scratch(), tree)  # what is asked before all ties are settled must not be kept
     generated = sql_of(tree)
     outputs = outputs_of(draft, tree)
     block, _ = block_of(draft, tree, outputs)

@@ -2,7 +2,7 @@
 
 Z1  A subquery in an expression stands there as a placeholder, a reference of its own; subqueries.py says what it is.
 Z2  A name that FROM does not have may be one of the query around it: such an entry of the scope has a level above 0.
-How a query inside FROM becomes rows is given as a function (flatten.py's recursion). Words: docs/glossary.md.
+How queries inside FROM are read is given as functions (flatten.py's recursion). Words: docs/glossary.md.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ class Selected:
     def outputs(self) -> tuple[exp.Expr, ...]:
         """The select list without its names."""
         return tuple(tree for _, tree in self.projections)
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """The names of the select list."""
+        return tuple(name for name, _ in self.projections)
 
 
 def selected(draft: Draft, select: exp.Select, read: Read, around: Scope = ()) -> Selected:

@@ -27,6 +27,7 @@ from rollview.views.outer import (
     anti,
     conjuncts,
     is_over,
+    keyed,
     looked_up,
     matches,
     relating,
@@ -122,11 +123,11 @@ class Expansion:
         if asked is None or holds_placeholder(node.this):
             return False
         select = self._select(asked) if self._always_rows(asked) else None
-        return select is None or not correlated(self.source, self._selected(select))
+        return select is None or not correlated(self.source, self.expanded(select))
 
     # --- what a subquery finds
 
-    def _selected(self, select: exp.Select) -> Selected:
+    def expanded(self, select: exp.Select) -> Selected:
         """The subquery's SELECT, its own subqueries expanded."""
         found = selected(self.draft, select, self.read, self.scope)
         check_reach(self.draft, found)
@@ -137,23 +138,43 @@ class Expansion:
         return replace(found, source=inside.source, where=where, projections=shown, having=having)
 
     def _inner(self, node: exp.Expr) -> Inner:
-        """The rows of the subquery."""
+        """The rows of the subquery at a placeholder."""
         query = self._query(node)
         select = unwrapped(query)
-        if not isinstance(select, exp.Select):
-            return inner_of(self.draft, query, self.read(query))
-        if (limited(select) or windowed(select)) and not _only_asked(node, select):
+        if isinstance(select, exp.Select) and _only_asked(node, select):
+            return self._uncut(query, select)
+        return self.inner(query)
+
+    def inner(self, query: exp.Expr) -> Inner:
+        """The rows of a subquery."""
+        select = unwrapped(query)
+        if isinstance(select, exp.Select) and not limited(select) and not windowed(select):
+            return self._uncut(query, select)
+        if isinstance(select, exp.Select):
             self._check_alone(select)
-            return inner_of(self.draft, query, self.read(query))
-        found = self._selected(select)
+        return inner_of(self.draft, query, self.read.rows(query))
+
+    def _uncut(self, query: exp.Expr, select: exp.Select) -> Inner:
+        found = self.expanded(select)
+        if select.meta.get("numbered"):
+            self._check_keys(select, found)
         distinct = bool(select.args.get("distinct"))
         if not aggregated(select) and not distinct:
-            return Inner(found.source, found.where, found.outputs)
+            return Inner(found.source, found.where, found.outputs, found.names)
         if not correlated(self.source, found):
-            return inner_of(self.draft, query, self.read(query))
+            return inner_of(self.draft, query, self.read.rows(query))
         if distinct and not aggregated(select):
             found = replace(found, keys=found.outputs)
         return ungrouped(self.draft, self.source, found)
+
+    def _check_keys(self, select: exp.Select, found: Selected) -> None:
+        """Refuse first rows (correlated_tops.py) by keys of which several may equal the row's value."""
+        how = relating(self.source.refs, found.source.refs, found.where)
+        if len(keyed(self.draft, self.source, found.source, how).pairs) < len(how.pairs):
+            label = "LIMIT in a subquery that is related by columns of different types"
+            hint = "CAST its own column to the type of the other"
+            place = self.draft.text.place(select)
+            raise self.draft.text.refused(place, label, hint, "SUBQUERY_EXPRESSION")
 
     def _check_alone(self, select: exp.Select) -> None:
         """Refuse LIMIT and windows in a subquery that reads something of the query around it."""
@@ -178,7 +199,7 @@ class Expansion:
         select = self._select(node.this)
         if select is None or select.args.get("having") is None:
             return exp.true()
-        found = self._selected(select)
+        found = self.expanded(select)
         assert found.having is not None, "it has a HAVING"
         kept = exp.Case(ifs=[exp.If(this=found.having, true=exp.true())], default=exp.false())
         return self._of_groups(replace(found, projections=((None, kept),), having=None))
@@ -210,6 +231,7 @@ class Expansion:
         """What leaves it unknown whether something equals the operand (Y2)."""
         equal = _equalities(node, inner)
         how = relating(self.source.refs, inner.source.refs, inner.where)
+        how = keyed(self.draft, self.source, inner.source, how)
         if len(equal) == 1 and not how.mixed and not uses(inner.outputs[0], self.source.refs):
             nulls = _more_than(0, _count_if(exp.Is(this=operand(inner.outputs[0].copy()),
                                                    expression=exp.null())))  # fmt: skip
@@ -238,7 +260,7 @@ class Expansion:
         assert name is not None, "a subquery stands as a placeholder"
         if name not in self.values:
             select = self._select(node) if self._always_rows(node) else None
-            found = self._selected(select) if select is not None else None
+            found = self.expanded(select) if select is not None else None
             self.values[name] = self._of_groups(found) if found else self._of_rows(node)
         return self.values[name].copy()
 

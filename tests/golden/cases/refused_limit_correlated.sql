@@ -9,4 +9,4 @@ SELECT id, (SELECT name FROM lake.customer c WHERE c.cust < s.cust ORDER BY name
 --   LIMIT in a correlated subquery at line 1
 --   SELECT id, (SELECT name FROM lake.customer c WHERE c.cust < s.cust ORDER BY name LIMIT 1) AS n FROM lake.sales s
 --                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: relate it by equalities in WHERE, or write MAX_BY or MIN_BY
+--   hint: relate it by equalities in WHERE, and only there; or write MAX_BY or MIN_BY

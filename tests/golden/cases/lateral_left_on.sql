@@ -1,0 +1,41 @@
+-- LEFT JOIN LATERAL with a condition on what is shown
+-- construct: LATERAL
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+-- table lake.customer (cust INT, name STRING, region STRING)
+
+SELECT c.name, x.id, x.twice
+FROM lake.customer c LEFT JOIN LATERAL (
+  SELECT s.id, s.amount * 2 AS twice FROM lake.sales s WHERE s.cust <= c.cust
+) x ON x.twice > 10 AND x.id <> c.cust
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--      + lake.customer (1, 'ann', 'n') (2, 'bob', 's') (2, 'bea', 's')
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--      - lake.customer (2, 'bob', 's')  + lake.customer (NULL, 'nil', 'n')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--      + lake.customer (3, 'cid', NULL) (3, 'cid', NULL)
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.customer (1, 'ann', 'n')  + lake.customer (1, 'amy', 'n')
+--   6  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--      - lake.customer (3, 'cid', NULL)
+--   7  + lake.sales (1, 1, 10, 'n')
+--      - lake.customer (1, 'amy', 'n') (2, 'bea', 's') (3, 'cid', NULL) (NULL, 'nil', 'n')
+-- blocks
+--   v#0: reduce by k0
+--     + changes of lake.customer in (1, 2] x lake.sales as of 1
+--     + lake.customer as of 2, stamps kept since 1 x changes of lake.sales in (1, 2]
+--   v: union
+--     + changes of lake.customer in (1, 2] x lake.sales as of 1
+--     + lake.customer as of 2, stamps kept since 1 x changes of lake.sales in (1, 2]
+--     + changes of lake.customer in (1, 2]
+--     - changes of lake.customer in (1, 2] x v#0 as of 1
+--     - lake.customer as of 2, stamps kept since 1 x changes of v#0 in (1, 2]
+-- rows
+--   1: ('ann', NULL, NULL) ('bea', 1, 20) x2 ('bob', 1, 20) x2
+--   2: ('ann', NULL, NULL) ('bea', 1, 20) ('nil', NULL, NULL)
+--   3: ('ann', 2, 40) ('bea', 1, 20) ('cid', 1, 20) x2 ('cid', 2, 40) x2 ('cid', 5, 14) x2 ('nil', NULL, NULL)
+--   4: ('ann', 2, 40) ('bea', 1, 20) ('cid', 1, 20) x2 ('cid', 2, 40) x2 ('cid', 5, 14) x2 ('nil', NULL, NULL)
+--   5: ('amy', 2, 40) ('bea', 1, 20) ('cid', 1, 20) x2 ('cid', 2, 40) x2 ('cid', 5, 14) x2 ('nil', NULL, NULL)
+--   6: ('amy', NULL, NULL) ('bea', NULL, NULL) ('cid', 5, 14) ('nil', NULL, NULL)
+--   7: nothing
