@@ -145,9 +145,6 @@ def _rows(draft: Draft, left: Source, found: Sequence[_Found]) -> Rows:
     return coerced(whole, have, draft.meant(draft.sql(whole)))
 
 
-# --- what is found
-
-
 def _found(draft: Draft, read: Read, left: Source, query: exp.Expr) -> _Found:
     asking = Expansion(draft, read, left, left.scope, {})
     select = unwrapped(query)
@@ -184,9 +181,6 @@ def _one_row(draft: Draft, left: Source, groups: Selected) -> _Found:
     outputs = tuple(over_groups(tree, meant) for tree in groups.outputs)
     kept = tuple(over_groups(tree, meant) for tree in having)
     return _Found(source, None, kept, outputs, groups.names)
-
-
-# --- what is refused
 
 
 def _check_groups(draft: Draft, left: Source, select: exp.Select, groups: Selected) -> None:
