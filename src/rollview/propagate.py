@@ -42,7 +42,7 @@ from rollview.spark.failures import spark_errors
 from rollview.spark.lookups import large_relations, looked_up
 from rollview.spark.overflows import check_totals
 from rollview.spark.probes import JoinTerm, Probed, probed_inputs
-from rollview.spark.products import SHARED_ROWS, Products
+from rollview.spark.products import SHARED_ROWS, Products, over_views
 from rollview.spark.recursion import Small, SparkRecursion
 from rollview.spark.relations import Reach, Relations
 from rollview.spark.rolled import Written
@@ -284,6 +284,10 @@ def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRec
     plain = isinstance(block, Union) and not block.signed
     local = step.fetched and step.rows <= COLLECTED_ROWS and (plain or adds)
     given = {p.name: p.view for p in step.products if p.view and (plain or local)}
+    read = [r for p in step.products for r in p.read]
+    if step.fetched and given.keys() == {p.name for p in step.products}:
+        rows = over_views(relations.spark, block, step, given, adds and local)
+        return Changed(rows, read, probed.asked, True, local)
     leaves = Leaves(asked, given)
     memory: dict[str, DataFrame] = {}
     moved = None
@@ -297,9 +301,8 @@ def _changed(relations: Relations, block: Block, plan: Plan, recursion: SparkRec
                    moved, adds and local)  # fmt: skip
     made = {p.name: p.changes(grouped=not plain and not local) for p in step.products}
     rows = evaluated(relations.spark, tree, leaves, relations, asked, large, {**made, **memory})
-    read = [*leaves.read, *(r for p in step.products for r in p.read)]
     few = step.fetched and (not isinstance(block, BagReduce) or block.grouped or _few_first(block))
-    return Changed(rows, read, probed.asked, few, local)
+    return Changed(rows, [*leaves.read, *read], probed.asked, few, local)
 
 
 def _few_first(block: BagReduce) -> bool:

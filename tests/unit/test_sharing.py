@@ -11,6 +11,7 @@ from golden.random_views import TABLES, Generator, accepted
 
 from rollview.calculus import sharing
 from rollview.calculus.queries import state_query, term_query
+from rollview.calculus.steps import stepped, stepped_text
 from rollview.calculus.terms import Changes
 from rollview.changes import COUNT, Csn
 from rollview.errors import ViewRefused
@@ -113,3 +114,25 @@ def test_joins_that_differ_in_filters_names_and_columns_share_a_core():
     assert own.condition == "`_rv_core`.`_rv_0_a` > 1"
     assert own.columns == (Column("x", "`_rv_core`.`_rv_0_a`", "int"),)
     assert own.inputs[0].columns == ("_rv_0_a", "_rv_0_b", "_rv_0_k", "_rv_1_k")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a.k, b.v FROM lake.a a JOIN lake.b b ON a.k = b.k WHERE a.v > 5",
+        "SELECT a.k, SUM(b.v) AS s FROM lake.a a JOIN lake.b b ON a.k = b.k GROUP BY a.k",
+        "SELECT k FROM lake.a UNION ALL SELECT k FROM lake.b WHERE v > 1",
+    ],
+)
+@pytest.mark.parametrize("apart", [True, False])
+def test_the_text_of_a_step_over_changes_alone_is_that_of_every_time(sql: str, apart: bool) -> None:
+    tables = dict.fromkeys(("lake.a", "lake.b"), (("k", "int"), ("v", "int")))
+    (definition,) = defined(tables, [("v", sql)])
+    block = definition.blocks[-1]
+    over = tuple(
+        sharing.over_core(join, f"_rv_product_{n}", sharing.columns_of(join))
+        for n, join in enumerate(joins(block))
+    )
+    terms = [(join, (Changes(0, Csn(40), Csn(77)),)) for join in over]
+    tree = stepped(block, "v", terms, Csn(40), lambda _, relation, __: relation, apart=apart)
+    assert stepped_text(block, over, apart) == tree.sql(dialect="spark")

@@ -8,6 +8,7 @@ BagReduce or Fixpoint move together, since its memory is of one time. A Fixpoint
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -28,7 +29,7 @@ from rollview.calculus.queries import (
     union_all,
 )
 from rollview.calculus.rolling import Advance, advances
-from rollview.calculus.terms import AsOf, Term
+from rollview.calculus.terms import AsOf, Changes, Term
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.views.blocks import BagReduce, Block, Fixpoint, Join, Reduce, joins
 
@@ -72,6 +73,17 @@ def stepped(
     own = table(leaf_name(AsOf(0, lo), name, names), "_rv_own")
     kept = select(*(column(n) for n in names), column(COUNT)).from_(own, copy=False)
     return bag_changes(block, changes, memory, kept)
+
+
+@lru_cache(maxsize=1024)
+def stepped_text(block: Block, over: tuple[Join, ...], apart: bool) -> str:
+    """The text of `stepped` where every term is a join over changes alone, each under the name of its relation.
+
+    It says no time, and so serves every step of the block that reads nothing else.
+    """
+    terms = [(join, (Changes(0, Csn(0), Csn(1)),)) for join in over]
+    tree = stepped(block, "", terms, Csn(0), lambda _, relation, __: relation, apart=apart)
+    return tree.sql(dialect="spark", copy=False)
 
 
 def _rounded(block: BagReduce, changes: exp.Query, cells: Sequence[Csn]) -> exp.Query:

@@ -17,7 +17,7 @@ from threading import Lock
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 
@@ -31,14 +31,14 @@ from rollview.calculus.sharing import (
     core_of,
     over_core,
 )
-from rollview.calculus.steps import BlockTerm
+from rollview.calculus.steps import BlockTerm, stepped_text
 from rollview.calculus.terms import Changes, Factor, Term
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.sources.frames import frame
 from rollview.spark.evaluate import Leaves
 from rollview.spark.fetched import Answers, joined
 from rollview.spark.relations import Relations
-from rollview.views.blocks import Join
+from rollview.views.blocks import Block, Join
 from rollview.views.syntax import quoted
 
 SHARED_ROWS = 200_000
@@ -177,12 +177,16 @@ class Products:
         typed += [(STAMP, "bigint"), (COUNT, "bigint")]
         schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in typed)
         rows = pa.concat_tables([part.select([name for name, _ in typed]) for part in parts])
-        name = f"product {len(self._made)}"
+        name = self._name()
         made = frame(relations.spark, rows, schema)
         view = f"_rv_{uuid.uuid4().hex}" if self._round else None
         if view is not None:
             made.createOrReplaceTempView(view)
         return Product(name, made, _read(core, terms), rows, view)
+
+    def _name(self) -> str:
+        """A name that nothing else in a query has: names of columns do not begin like this."""
+        return f"_rv_product_{len(self._made)}"
 
     def _evaluated(self, core: Core, columns: Columns, term: Term, evaluate: Evaluate) -> Product:
         key = (core, columns, (term,))
@@ -191,7 +195,7 @@ class Products:
             leaves = Leaves()
             tree = term_query(core_join(core, columns), term, leaves.name)
             rows = evaluate(tree, leaves).coalesce(1).persist()
-            made = Product(f"product {len(self._made)}", rows, _read(core, [term]), None)
+            made = Product(self._name(), rows, _read(core, [term]), None)
             self._made[key] = made
         return made
 
@@ -207,6 +211,16 @@ class Products:
                 if product is not None and product.fetched is None:
                     product.rows.unpersist()
             self._made.clear()
+
+
+def over_views(
+    spark: SparkSession, block: Block, step: Step, views: Mapping[str, str], apart: bool
+) -> DataFrame:
+    """What a step adds whose terms read nothing but products that temporary views show: by product, their names."""
+    text = stepped_text(block, tuple(join for join, _ in step.terms), apart)
+    for product, view in views.items():
+        text = text.replace(quoted(product), quoted(view))
+    return spark.sql(text)
 
 
 def _by_join(terms: Iterable[BlockTerm]) -> dict[Join, list[int]]:
