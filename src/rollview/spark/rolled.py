@@ -110,8 +110,10 @@ class RolledTable:
         """The visible rows as of `time`, duplicates included."""
         pin = self.pinned(time)
         if pin.span.empty and self._folded_as_shown:
-            rows = self.folded(pin.row)
-            rows = rows.where(HAVING) if HAVING in rows.columns else rows
+            rows = self._stored_at(pin.row, pin.row.folded_version)
+            rows = (
+                rows.where(HAVING) if isinstance(self.block, Reduce) and self.block.having else rows
+            )
         else:
             rows = self._visible(pin)
         return rows.select(*(quoted(c.name) for c in self.block.columns))
