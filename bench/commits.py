@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import rollview
 from bench import baseline, files, star
 from bench.measure import Runner, fingerprint
-from rollview.apply import folds_pay, forget, sweep
+from rollview.apply import folds_pay, forget, sweep, sweep_folded
 
 WARM = 20
 SCHEMA = pa.schema([("sale_id", pa.int64()), ("cust_id", pa.int64()), ("prod_id", pa.int64()),
@@ -113,6 +113,8 @@ def measured(
                 seconds[view].append(run.seconds)
             if folds_pay(warehouse.ledger, view, warehouse.ledger.blocks(view)):
                 folds[view].append(runner.once(partial(warehouse.fold, view)).seconds)
+            else:
+                warehouse.tidy(view)
     found = []
     for view, warehouse in warehouses.items():
         want = fingerprint(baseline.recomputed(spark, lake.path, star.VIEWS[view]))
@@ -135,6 +137,8 @@ def _summary(
     for row in warehouse.ledger.views():
         forget(warehouse.relations, row)
     sweep(warehouse.ledger, warehouse.path, grace_seconds=0)
+    for block in warehouse.ledger.every_block():
+        sweep_folded(warehouse.path / block.folder / "folded", block.folded_version or 0, 0)
     swept, swept_size = files.size_of(folder)
     return {
         "first": round(first, 4), "last": round(last, 4), "ratio": round(last / first, 2),

@@ -25,7 +25,7 @@ from rollview.changes import Csn
 from rollview.config import seconds_of
 from rollview.errors import ConfigError, RollviewError, StepConflict, TimeNotReached
 from rollview.failpoints import Failpoint, failpoint
-from rollview.ledger.learning import FOLD, folding, learned_from
+from rollview.ledger.learning import FOLD, GRACE_SECONDS, folding, learned_from
 from rollview.ledger.resolution import check_exact
 from rollview.ledger.rows import FOLDERS, READS
 from rollview.ledger.store import BlockRow, Intent, Ledger, Refresh, ViewRow
@@ -37,8 +37,6 @@ from rollview.views.blocks import inputs
 
 KEEP = "7 days"
 """How long a view can be rolled back, unless it sets `keep`."""
-GRACE_SECONDS = 24 * 3600.0
-"""How long files stay that only a reader who pinned them earlier may still read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +175,7 @@ def _commit_fold(ledger: Ledger, intent: Intent) -> None:
 
 
 def folds_pay(ledger: Ledger, name: str, blocks: Sequence[BlockRow]) -> bool:
-    """Readers of the view or table have paid for pending steps what a fold of one of its blocks costs."""
+    """Readers have paid for pending steps what a fold of one of the blocks costs, and there is room for it."""
     factors = learned_from(ledger, name)
     return any(folding(ledger, block, factors).due for block in blocks)
 

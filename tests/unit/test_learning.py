@@ -1,8 +1,9 @@
-"""C1 and C2: what the history tells of the machine, and when a fold is due."""
+"""C1 to C3: what the history tells of the machine, and when a fold is due."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 
 import ledger_rows as make
 import pytest
@@ -71,4 +72,36 @@ def test_c2_folds_that_were_slow_are_waited_for_longer(ledger):
     for number in range(1, 13):
         ledger.add_step(make.step(f"s{number}", number, number))
     assert folding(ledger, ledger.block("v"), Learned()).due
+    assert not due(ledger)
+
+
+def test_c3_a_fold_waits_where_earlier_ones_have_left_too_much(ledger):
+    for number in range(1, 100):
+        ledger.add_step(make.step(f"s{number}", number, number))
+    assert due(ledger)
+    ledger.set_block("v", bytes=100 * 2**20)
+    now = datetime.now(timezone.utc)
+    folded = replace(make.refresh("v", 1), technique=FOLD, started_at=now, bytes=500 * 2**20)
+    ledger.add_refresh(folded)
+    ledger.add_refresh(folded)
+    assert due(ledger), "1,000 MiB is ten times what is stored"
+    ledger.add_refresh(replace(folded, started_at=now - timedelta(days=2)))
+    ledger.add_refresh(replace(folded, technique=FULL))
+    ledger.add_refresh(replace(folded, view="w"))
+    assert due(ledger), "what was replaced long ago is deleted"
+    ledger.add_refresh(replace(folded, bytes=1))
+    assert not due(ledger)
+    found = folding(ledger, ledger.block("v"), Learned())
+    assert found.waits and (found.replaced, found.room) == (1_000 * 2**20 + 1, 1_000 * 2**20)
+    ledger.set_block("v", bytes=2**30)
+    assert due(ledger), "there is more of it now"
+
+
+def test_c3_little_is_not_waited_for(ledger):
+    for number in range(1, 100):
+        ledger.add_step(make.step(f"s{number}", number, number))
+    folded = replace(make.refresh("v", 1), technique=FOLD, started_at=datetime.now(timezone.utc))
+    ledger.add_refresh(replace(folded, bytes=256 * 2**20))
+    assert due(ledger)
+    ledger.add_refresh(replace(folded, bytes=1))
     assert not due(ledger)

@@ -230,3 +230,7 @@ def _print_costs(e: Explanation) -> None:
         if f.steps:
             say(f"fold of {f.block}: {counted(f.steps, 'step')} with {counted(f.rows, 'row')} pending; readers have "
                 f"paid about {f.paid:.1f} s for them, a fold costs {f.cost:.1f} s")  # fmt: skip
+        if f.waits:
+            left, most = (f"{number / 2**20:,.0f} MiB" for number in (f.replaced, f.room))
+            say(f"a fold of {f.block} waits: those of the last day have left {left} for who may still read them, "
+                f"{most} is the most; rollview fold {e.view} does it now")  # fmt: skip

@@ -32,5 +32,10 @@ HISTORY = (
 HISTORY_OF = HISTORY.where(refreshes.c.view == NAME)
 INTENTS = select(intents).order_by(intents.c.started_at, intents.c.id)
 INTENTS_OF = INTENTS.where(intents.c.kind == NAME)
+FOLDED_BYTES = select(func.coalesce(func.sum(refreshes.c.bytes), 0)).where(
+    refreshes.c.view == NAME,
+    refreshes.c.technique == bindparam("technique"),
+    refreshes.c.started_at > bindparam("since"),
+)
 NOT_TRASH = delete(trash).where(trash.c.folder == NAME)
 ENDED = delete(intents).where(intents.c.id == NAME)

@@ -42,6 +42,7 @@ from rollview.ledger.statements import (
     BLOCK,
     BLOCKS,
     ENDED,
+    FOLDED_BYTES,
     HISTORY,
     HISTORY_OF,
     INTENTS,
@@ -424,6 +425,11 @@ class Ledger:
             return self._rows(Refresh, HISTORY, most=limit)
         return self._rows(Refresh, HISTORY_OF, name=view, most=limit)
 
+    def bytes_of(self, view: str, technique: str, since: datetime) -> int:
+        """How many bytes the view's refreshes of that technique had to do with since then."""
+        given = {"name": view, "technique": technique, "since": since}
+        return int(self._scalar(FOLDED_BYTES, **given))
+
     def _rows(self, kind: type[R], query: Select[Any], **given: object) -> list[R]:
         """The rows that the query finds: its columns are the fields of `kind`, in order (L1)."""
         with self._transactions.reading() as connection:
@@ -432,9 +438,9 @@ class Ledger:
     def _row(self, kind: type[R], query: Select[Any], **given: object) -> R | None:
         return next(iter(self._rows(kind, query, **given)), None)
 
-    def _scalar(self, query: Select[Any]) -> Any:
+    def _scalar(self, query: Select[Any], **given: object) -> Any:
         with self._transactions.reading() as connection:
-            return connection.execute(query).scalar()
+            return connection.execute(query, given).scalar()
 
     def _write(self, statement: Any, given: dict[str, Any] | None = None) -> int:
         with self._transactions.writing() as connection:
