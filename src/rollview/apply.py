@@ -116,7 +116,8 @@ def fold_blocks(relations: Relations, view: ViewRow, to: Csn) -> list[BlockRow]:
     if face(relations.ledger, view.name).folded_version is None:
         raise still_being_built(view.name)
     for block in relations.ledger.blocks(view.name):
-        buckets = number_of_buckets(block.rows, view.options.get("buckets"))
+        wanted = view.options.get("buckets")
+        buckets = number_of_buckets(block.rows, wanted, len(block.fold_times))
         for bucket in range(len(block.fold_times)):
             now = face(relations.ledger, block.name)
             left = now.fold_times[bucket:]  # none, if there are fewer buckets by now

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rollview.calculus.cost import number_of_buckets
+from rollview.calculus.cost import expected_rows, number_of_buckets
 from rollview.calculus.fixpoint import built_levels
 from rollview.calculus.queries import column, state_query, subquery, union_all
 from rollview.calculus.rolled import signed, whole
@@ -116,8 +116,9 @@ def _fill(
     pieces = max(1, -(-largest // int(str(options.get("piece_rows", PIECE_ROWS)))))
     if isinstance(block, Fixpoint) or (isinstance(block, BagReduce) and not block.keys):
         pieces = 1  # one recursion, one bag
-    # How many rows come out, the first fold will know; groups are few.
-    expected = 0 if isinstance(block, Reduce) else largest
+    expected = (
+        0 if isinstance(block, Reduce) else expected_rows(largest)
+    )  # the first fold will know
     buckets = number_of_buckets(expected, options.get("buckets"))
     progress(0, pieces, name)
     with SparkRecursion(relations) as recursion:

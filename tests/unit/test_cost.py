@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from recorded import examples
 
 from rollview.calculus.cost import (
+    BUCKET_ROWS,
     Estimate,
     InputSize,
     JoinSize,
@@ -14,6 +15,8 @@ from rollview.calculus.cost import (
     estimate,
     fold_seconds,
     learned,
+    number_of_buckets,
+    outgrown,
     paid_by_readers,
 )
 
@@ -134,3 +137,22 @@ def steps_until_a_fold(rows: int, folded: int) -> int:
 def test_small_tables_are_folded_sooner_and_large_steps_too():
     assert 2 <= steps_until_a_fold(1_000, 1_000) < steps_until_a_fold(1_000, 10_000_000) <= 100
     assert steps_until_a_fold(1_000_000, 10_000_000) < steps_until_a_fold(1_000, 10_000_000)
+
+
+def test_buckets_follow_the_rows_and_do_not_go_to_and_fro():
+    assert [number_of_buckets(n * BUCKET_ROWS // 2) for n in (0, 1, 3, 4, 21, 1000)] == [
+        1,
+        1,
+        1,
+        2,
+        10,
+        64,
+    ]
+    assert number_of_buckets(10**12, "3") == number_of_buckets(10**12, 3, 7) == 3
+    for now in (1, 2, 7):
+        right = now * BUCKET_ROWS
+        assert {number_of_buckets(n, now=now) for n in (right // 2, right, 2 * right)} == {now}
+        assert number_of_buckets(2 * right + BUCKET_ROWS, now=now) > now
+    assert number_of_buckets(7 * BUCKET_ROWS // 2 - 1, now=7) == 3
+    assert number_of_buckets(0, now=1) == 1
+    assert not outgrown(2 * BUCKET_ROWS) and outgrown(2 * BUCKET_ROWS + 1)

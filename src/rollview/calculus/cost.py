@@ -102,11 +102,25 @@ BUCKET_ROWS = 10_000_000
 MOST_CHOSEN = 64
 
 
-def number_of_buckets(rows: int, wanted: object = None) -> int:
-    """In how many buckets so many stored rows are folded; `wanted`: what the view sets."""
+def number_of_buckets(rows: int, wanted: object = None, now: int = 0) -> int:
+    """In how many buckets so many stored rows are folded; `wanted`: what the view sets; `now`: how many there are.
+
+    Another number costs a fold of everything: as long as the rows of a bucket are half to twice as many as they should
+    be, it stays.
+    """
     if wanted is not None:
         return int(str(wanted))
+    if now and rows <= 2 * BUCKET_ROWS * now and (now == 1 or 2 * rows >= BUCKET_ROWS * now):
+        return now
     return max(1, min(MOST_CHOSEN, rows // BUCKET_ROWS))
+
+
+def expected_rows(largest: int) -> int:
+    """So many rows a join may have over a largest input of so many: few views show them all.
+
+    In one bucket rows stay in the order of their source, which lookups use.
+    """
+    return largest // 4
 
 
 def outgrown(rows: int) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -108,7 +109,13 @@ class DefinitionText(JsonText):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Definition | None:
         """From JSON (views/stored.py)."""
-        return None if value is None else from_json(json.loads(value))
+        return None if value is None else _definition(value)
+
+
+@lru_cache(maxsize=1024)
+def _definition(text: str) -> Definition:
+    """Read once in a process: every refresh and every reader asks for it, and a definition never changes."""
+    return from_json(json.loads(text))
 
 
 metadata = MetaData()
