@@ -11,9 +11,13 @@ from pathlib import Path
 import psycopg
 import pytest
 from decoded import consumed
+from psycopg.sql import SQL
 
 from rollview.changes import Csn
 from rollview.sources.postgresql import live, probe
+from rollview.sources.postgresql.live import TooLong
+from rollview.sources.postgresql.ranges import Range
+from rollview.spark import live as live_spark
 from rollview.spark import probes
 from rollview.warehouse import Warehouse
 
@@ -292,3 +296,67 @@ def test_a_table_that_is_read_by_executors(server, spark, tmp_path: Path, monkey
         assert wanted != now
         assert wh.verify("joined").ok
         assert not list((tmp_path / "wh" / "tables" / "reads").glob("*"))
+
+
+def bulk(one: Server, key: str) -> psycopg.Connection:
+    """A table of 3,000 rows."""
+    one.connection.execute(f"CREATE TABLE bulk (id {key} PRIMARY KEY, v text)")
+    one.connection.execute("ALTER TABLE bulk REPLICA IDENTITY FULL")
+    one.connection.execute("INSERT INTO bulk SELECT i, 'row ' || i FROM generate_series(1, 3000) i")
+    return one.connection
+
+
+def test_e4_a_whole_table_that_takes_too_long_is_read_in_ranges(
+    server, spark, tmp_path: Path, monkeypatch
+) -> None:
+    """Rows change, and move from range to range, between the moments of the ranges: the time asked for is read."""
+    one = server(5)
+    connection, right, read = bulk(one, "bigint"), live_spark.rows_at, []
+
+    def slow(spark, url, source, table, parts, moment, folder, seconds):
+        assert 0 < seconds <= 30
+        (keys,) = {part.keys for part in parts}
+        inside = keys.condition if keys else SQL("TRUE")
+        (rows,) = connection.execute(
+            SQL("SELECT count(*) FROM bulk WHERE {}").format(inside)
+        ).fetchone()
+        if rows > 800:
+            raise TooLong("too long", "", "")
+        read.append(moment.text)
+        rows = right(spark, url, source, table, parts, moment, folder, seconds)
+        connection.execute("UPDATE bulk SET id = -id WHERE id %% 50 = %s", [len(read)])
+        connection.execute("DELETE FROM bulk WHERE id %% 70 = %s", [len(read)])
+        return rows
+
+    monkeypatch.setattr("rollview.spark.live.SMALL_PAGES", 0)
+    with Warehouse(tmp_path / "wh", spark) as wh:
+        wh.add_source("a", postgres=one.url, tables=["bulk"], mode="live")
+        connection.execute("UPDATE bulk SET v = 'other' WHERE id % 3 = 0")
+        wh.capture()
+        wanted = Counter(connection.execute("SELECT id, v FROM bulk").fetchall())
+        connection.execute("UPDATE bulk SET id = id + 2000 * (id % 7) + 100000 WHERE id % 2 = 0")
+        monkeypatch.setattr(live_spark, "rows_at", slow)
+        found = wh.relations("a.bulk").exact(Csn(1), ["id", "v"])
+        assert Counter(map(tuple, found.collect())) == wanted
+        assert len(set(read)) == len(read) > 3, "each range at a moment of its own"
+        monkeypatch.setattr(Range, "of", lambda _, rows: rows)
+        found = wh.relations("a.bulk").exact(Csn(1), ["id", "v"])
+        assert Counter(map(tuple, found.collect())) != wanted, (
+            "sabotage: ranges patched by all keys"
+        )
+
+
+def test_e4_a_whole_table_that_cannot_be_cut_is_given_up(
+    server, spark, tmp_path: Path, monkeypatch
+) -> None:
+    one = server(5)
+    connection = bulk(one, "text")
+    connection.execute(
+        "INSERT INTO bulk SELECT i, repeat('x', 99) FROM generate_series(9000, 200000) i"
+    )
+    with Warehouse(tmp_path / "wh", spark) as wh:
+        wh.add_source("a", postgres=one.url, tables=["bulk"], mode="live")
+        monkeypatch.setattr(live.Reading, "seconds_left", 0.001)
+        with pytest.raises(TooLong, match="takes too long to answer") as stopped:
+            wh.relations("a.bulk").exact(Csn(0), ["id", "v"])
+        assert "--hold" in stopped.value.hint and "statement timeout" in stopped.value.detail

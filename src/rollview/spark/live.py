@@ -1,7 +1,8 @@
 """A live PostgreSQL table: asked now, and patched with captured changes to any captured time.
 
 Its log is what capture writes; it has no copy. A read of the whole table holds a moment of the server until the rows
-are here, and no longer: they are kept by Spark, so that nothing is asked twice and no later moment can slip in.
+are here, and no longer: they are kept by Spark, so that nothing is asked twice and no later moment can slip in. What
+takes longer than the source allows is read in ranges of its key (sources/postgresql/ranges.py).
 Reads of a few rows, by join keys: probes.py. How a moment is patched: sources/postgresql/live.py.
 """
 
@@ -11,8 +12,10 @@ import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -21,8 +24,9 @@ from rollview.changes import COUNT, STAMP, Csn
 from rollview.errors import TimeNotReached
 from rollview.ledger.rows import READS
 from rollview.sources.frames import frame
-from rollview.sources.postgresql.live import Query, Reading, narrowed, reading
-from rollview.sources.postgresql.load import Moment, Part, parts_of, rows_at
+from rollview.sources.postgresql.live import Query, Reading, TooLong, narrowed, reading
+from rollview.sources.postgresql.load import Moment, Part, key_parts, parts_of, rows_at
+from rollview.sources.postgresql.ranges import Range, smaller, whole_range
 from rollview.spark.evaluate import bound, counted
 from rollview.spark.replica import Replica
 from rollview.spark.rolled import quoted
@@ -30,6 +34,9 @@ from rollview.views.blocks import Column, Join, Union
 
 SMALL_PAGES = 512
 """Pages of a table that is read through the driver: no job for a few thousand rows."""
+
+Piece = tuple[DataFrame, pa.Table]
+"""Rows that a moment shows, and what leads from there to a time."""
 
 
 class LiveTable(Replica):
@@ -76,16 +83,41 @@ class LiveTable(Replica):
             )
 
     def _read(self, time: Csn, columns: Sequence[str]) -> tuple[DataFrame, DataFrame]:
-        """What a moment shows, as plain rows, and what leads from there to `time`."""
+        """What moments show, as plain rows, and what leads from there to `time`."""
         self._check(time)
+        pieces = self._pieces(time, columns, None)
+        shown = reduce(DataFrame.unionByName, (rows for rows, _ in pieces))
+        patch = pa.concat_tables([patch for _, patch in pieces])
+        return shown, frame(self.spark, patch, self._schema(columns, COUNT))
+
+    def _pieces(self, time: Csn, columns: Sequence[str], keys: Range | None) -> list[Piece]:
+        """The table at one moment or, if that takes too long, in ranges of its key, each at one of its own."""
+        try:
+            return [self._piece(time, columns, keys)]
+        except TooLong:
+            ranges = self._smaller(keys)
+            if not ranges:
+                raise
+        return [piece for some in ranges for piece in self._pieces(time, columns, some)]
+
+    def _piece(self, time: Csn, columns: Sequence[str], keys: Range | None) -> Piece:
         with reading(self.ledger, self.warehouse, self.relation.source, [self.name]) as now:
-            parts = parts_of(now.connection, now.table(self.name))
-            small = len(parts) == 1 and now.pages(self.name) <= SMALL_PAGES
+            table = now.table(self.name)
+            parts = (
+                key_parts(now.connection, table, keys) if keys else parts_of(now.connection, table)
+            )
+            small = not keys and len(parts) == 1 and now.pages(self.name) <= SMALL_PAGES
             shown = (
                 self._fetched(now, columns) if small else self._by_executors(now, columns, parts)
             )
-            patch = now.patch(self.name, time).select([*columns, COUNT])
-        return shown, frame(self.spark, patch, self._schema(columns, COUNT))
+            patch = now.patch(self.name, time)
+            return shown, (keys.of(patch) if keys else patch).select([*columns, COUNT])
+
+    def _smaller(self, keys: Range | None) -> list[Range]:
+        """The ranges that a range of keys, or the whole table, is cut into; none if it cannot be."""
+        with reading(self.ledger, self.warehouse, self.relation.source, [self.name]) as now:
+            keys = keys or whole_range(now.table(self.name))
+            return smaller(now.connection, now.names[self.name], keys) if keys else []
 
     def _fetched(self, now: Reading, columns: Sequence[str]) -> DataFrame:
         (rows,) = now.fetched([Query(self.name, tuple(columns))])
@@ -98,9 +130,8 @@ class LiveTable(Replica):
         table = narrowed(now.table(self.name), columns)
         moment = Moment(now.moment.exported, now.moment.text)
         with read_folder(self.warehouse) as folder:
-            rows = rows_at(
-                self.spark, now.pinned.where, self.relation.source, table, parts, moment, folder
-            )
+            rows = rows_at(self.spark, now.pinned.where, self.relation.source, table, parts, moment,
+                           folder, now.seconds_left)  # fmt: skip
             return rows.localCheckpoint()
 
     def _schema(self, columns: Sequence[str], *more: str) -> str:

@@ -21,6 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rollview.errors import ChangesLost, RollviewError, SourceError
 from rollview.sources.postgresql.connect import Connection, connected
+from rollview.sources.postgresql.live import TooLong, limit, limited
+from rollview.sources.postgresql.ranges import Range
 from rollview.sources.postgresql.spool import CHUNK, arrays_of
 from rollview.sources.postgresql.table import Table
 from rollview.sources.postgresql.types import arrow_type, spark_type
@@ -39,12 +41,13 @@ JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' ORDER BY 1, 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Pages [first, end) of one leaf; None: to its end."""
+    """Pages [first, end) of one leaf; None: to its end. Or of all its pages, the rows in a range of `keys`."""
 
     schema: str
     leaf: str
     first: int
     end: int | None
+    keys: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,12 @@ def parts_of(connection: Connection, table: Table, pages: int = PART_PAGES) -> l
     return parts
 
 
+def key_parts(connection: Connection, table: Table, keys: Range) -> list[Part]:
+    """The parts that read a range of keys: a leaf each, by the index of the key."""
+    leaves = connection.execute(LEAVES, {"oid": table.oid}).fetchall()
+    return [Part(schema, leaf, 0, None, keys) for schema, leaf, _ in leaves]
+
+
 def begin_at(connection: Connection, snapshot: str) -> str:
     """Begin a transaction that shows the exported snapshot; the snapshot as text."""
     connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -78,9 +87,12 @@ def part_rows(connection: Connection, table: Table, part: Part) -> Iterator[pa.R
     """The rows of one part, in the transaction that is open."""
     names = sql.SQL(", ").join(sql.Identifier(c.name) for c in table.columns)
     leaf = sql.Identifier(part.schema, part.leaf)
-    where = sql.SQL("ctid >= {}::tid").format(sql.Literal(f"({part.first},0)"))
-    if part.end is not None:
-        where += sql.SQL(" AND ctid < {}::tid").format(sql.Literal(f"({part.end},0)"))
+    if part.keys is not None:
+        where = part.keys.condition
+    else:
+        where = sql.SQL("ctid >= {}::tid").format(sql.Literal(f"({part.first},0)"))
+        if part.end is not None:
+            where += sql.SQL(" AND ctid < {}::tid").format(sql.Literal(f"({part.end},0)"))
     # Every value is quoted and NULL is not, so that the two cannot be confused.
     query = sql.SQL(
         "COPY (SELECT {} FROM ONLY {} WHERE {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)"
@@ -123,15 +135,20 @@ def rows_at(
     parts: Sequence[Part],
     moment: Moment,
     folder: Path,
+    seconds: float = 0,
 ) -> DataFrame:
-    """The table as the snapshot shows it: read by the executors, a task a part, into files in `folder`."""
+    """The table as the snapshot shows it: read by the executors, a task a part, into files in `folder`.
+
+    `seconds`, unless 0: how long the server may take for a part, else TooLong.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     numbered = list(enumerate(parts))
-    reading = _reading(url, source, table, moment, str(folder))
+    reading = _reading(url, source, table, moment, str(folder), seconds)
     failures = spark.sparkContext.parallelize(numbered, len(numbered)).map(reading).collect()
     for failure in failures:
         if failure is not None:
-            raise SourceError(*failure)
+            too_long, *said = failure
+            raise (TooLong if too_long else SourceError)(*said)
     schema = ", ".join(
         f"`{c.name.replace('`', '``')}` {spark_type(c.codec)}" for c in table.columns
     )
@@ -139,11 +156,11 @@ def rows_at(
 
 
 def _reading(
-    url: str, source: str, table: Table, moment: Moment, folder: str
-) -> Callable[[tuple[int, Part]], tuple[str, str, str] | None]:
-    """What a task does: it writes its part, or gives the three parts of an error that is ours."""
+    url: str, source: str, table: Table, moment: Moment, folder: str, seconds: float
+) -> Callable[[tuple[int, Part]], tuple[bool, str, str, str] | None]:
+    """What a task does: it writes its part, or tells an error that is ours: was it too long, and its three parts."""
 
-    def read(numbered: tuple[int, Part]) -> tuple[str, str, str] | None:
+    def read(numbered: tuple[int, Part]) -> tuple[bool, str, str, str] | None:
         number, part = numbered
         path = Path(folder) / f"part-{number}.parquet"
         attempt = Path(folder) / f".attempt-{number}-{uuid.uuid4().hex}"
@@ -154,10 +171,12 @@ def _reading(
                 pyarrow.parquet.ParquetWriter(attempt, schema) as writer,
             ):
                 check_moment(source, begin_at(connection, moment.name), moment)
-                for batch in part_rows(connection, table, part):
-                    writer.write_batch(batch)
+                connection.execute(limit(seconds))
+                with limited(source, seconds or float("inf")):
+                    for batch in part_rows(connection, table, part):
+                        writer.write_batch(batch)
         except RollviewError as problem:
-            return problem.what, problem.detail, problem.hint
+            return isinstance(problem, TooLong), problem.what, problem.detail, problem.hint
         attempt.rename(path)
         return None
 
