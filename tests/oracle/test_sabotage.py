@@ -138,7 +138,8 @@ def test_stamps_of_the_step_instead_of_the_change(
         return queries._product(join, term, leaf_name, queries.bigint(end))
 
     monkeypatch.setattr(steps, "term_query", late)
-    warehouse.refresh(["plain", "pairs"])
+    for view in ("plain", "pairs"):  # not in one round, where texts serve again that were right
+        warehouse.refresh(view)
     places = [(v, t) for v in ("plain", "pairs") for t in (0, 2, 4, 6)]
     expected = both(("plain", 2), ("plain", 4), ("pairs", 2), ("pairs", 4))
     assert found(played, warehouse, *places) == expected
