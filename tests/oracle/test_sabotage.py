@@ -28,6 +28,7 @@ from rollview.changes import COUNT, Csn
 from rollview.sources.delta_lake import direct
 from rollview.sources.delta_lake.capture import CaptureResult
 from rollview.sources.delta_lake.relation import DeltaLakeTable
+from rollview.spark import fetched
 
 pytestmark = pytest.mark.spark
 
@@ -173,6 +174,9 @@ def test_changes_read_twice(
         return right(self, Csn(max(0, lo - 1)), hi, columns)
 
     monkeypatch.setattr(DeltaLakeTable, "changes", closed)
+    monkeypatch.setattr(
+        fetched, "MOST_CHANGED", 0
+    )  # by Spark; the driver's way: test_fetched_spark.py
     warehouse.capture()
     warehouse.propagate("plain", to=2)
     warehouse.propagate("plain", to=4)
