@@ -142,8 +142,8 @@ def _check_divisions(table: RolledTable, totals: DataFrame, hi: Csn) -> None:
     block = table.block
     assert isinstance(block, Reduce), "nothing else has totals"
     shown = {"HAVING": block.having} if block.having else {}
-    there = f"CASE WHEN {block.having} THEN {{}} END" if block.having else "{}"
-    shown |= {f'column "{c.name}"': there.format(c.expr) for c in block.columns}
+    head, tail = (f"CASE WHEN {block.having} THEN ", " END") if block.having else ("", "")
+    shown |= {f'column "{c.name}"': f"{head}{c.expr}{tail}" for c in block.columns}
     present = totals.where(F.col(COUNT) > 0) if block.keys else totals
     _check(table, present, hi, "an expression over its aggregates fails", shown)
 
