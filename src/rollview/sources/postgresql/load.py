@@ -171,7 +171,8 @@ def _reading(
                 pyarrow.parquet.ParquetWriter(attempt, schema) as writer,
             ):
                 check_moment(source, begin_at(connection, moment.name), moment)
-                connection.execute(limit(seconds))
+                if seconds:  # else the limit stays that the owner has set for the role
+                    connection.execute(limit(seconds))
                 with limited(source, seconds or float("inf")):
                     for batch in part_rows(connection, table, part):
                         writer.write_batch(batch)
