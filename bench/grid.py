@@ -20,6 +20,8 @@ from bench.star import Batch
 SMALL = 1_000_000
 WARM = 1
 """Rounds at the start of a cell that are not measured."""
+READS = 11
+"""Runs of each reader's query: they are short, and their medians are compared to some hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def _reading(runner: Runner, one: Kept) -> dict[str, Any]:
             "plain": lambda q=sql: _asked(baseline.load(runner.spark, one.full), q),
             "view": lambda q=sql: _asked(one.incremental.table(one.view), q),
         }
-        samples = runner.alternating(variants, 5, warm=2)
+        samples = runner.alternating(variants, READS, warm=2)
         found[name] = {variant: s.summary() for variant, s in samples.items()}
         plain, view = (samples[variant].runs[-1].result for variant in ("plain", "view"))
         if plain != view:

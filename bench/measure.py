@@ -126,28 +126,42 @@ class Runner:
                 return
             self.patience -= seconds
 
-    def once(self, work: Work) -> Run:
-        """One run of the work, with its result."""
+    def quieten(self) -> None:
+        """No garbage, nothing to write, and others at rest (M3)."""
         self.spark._jvm.System.gc()
         os.sync()
         self.settle()
+
+    def once(self, work: Work) -> Run:
+        """One run of the work, with its result."""
+        self.quieten()
         with self.run() as run:
             run.result = work()
         return run
 
     def round(self, number: int, variants: Mapping[str, Work]) -> dict[str, Run]:
         """Every variant once, in an order that rotates with the round (M1)."""
+        return {name: self.once(variants[name]) for name in self._in_turn(number, variants)}
+
+    @staticmethod
+    def _in_turn(number: int, variants: Mapping[str, Work]) -> list[str]:
         names = list(variants)
         turn = number % len(names)
-        return {name: self.once(variants[name]) for name in names[turn:] + names[:turn]}
+        return names[turn:] + names[:turn]
 
     def alternating(
         self, variants: Mapping[str, Work], rounds: int, warm: int = 1
     ) -> dict[str, Samples]:
-        """`rounds` runs of every variant after `warm` unmeasured ones."""
+        """`rounds` runs of every variant after `warm` unmeasured ones; for work that writes nothing.
+
+        Garbage and other processes are waited for once, before the first run: they are what takes long here.
+        """
         samples = {name: Samples() for name in variants}
+        self.quieten()
         for number in range(warm + rounds):
-            for name, run in self.round(number, variants).items():
+            for name in self._in_turn(number, variants):
+                with self.run() as run:
+                    run.result = variants[name]()
                 if number >= warm:
                     samples[name].runs.append(run)
         return samples

@@ -26,11 +26,10 @@ from rollview.sources.frames import empty_rows
 from rollview.spark.evaluate import bound_in_turn
 from rollview.spark.failures import refusals
 from rollview.spark.relations import Relations
-from rollview.spark.rolled import quoted
 from rollview.views.blocks import Definition, inputs
 from rollview.views.names import view_name
 from rollview.views.parse import parse_view, relation_identifier
-from rollview.views.syntax import expression
+from rollview.views.syntax import expression, quoted
 
 OPTIONS = {
     "policy": f"how it is refreshed: {', '.join(POLICIES)}",

@@ -1,11 +1,15 @@
-"""Columns that tell the rows of a view apart are found, proved and used; with duplicates there are none."""
+"""Columns that tell the rows of a view apart are found, proved and used; with duplicates there are none.
+
+Readers who know them have the driver net the pending rows, if they are few (spark/pending.py).
+"""
 
 import pytest
 from oracle.lake import Lake
 from oracle.oracles import Oracles
 
 import rollview
-from rollview.spark import rolled
+from rollview.spark import pending, rolled
+from rollview.spark.evaluate import jobs_of
 
 pytestmark = pytest.mark.spark
 
@@ -20,8 +24,13 @@ def lake(spark, tmp_path, monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("buckets", [1, 2])
-def test_s4_rows_are_taken_by_the_columns_that_tell_them_apart(spark, lake, tmp_path, buckets):
+@pytest.mark.parametrize(
+    ("buckets", "few"), [(1, 0), (1, pending.MOST_PENDING), (2, pending.MOST_PENDING)]
+)
+def test_s4_rows_are_taken_by_the_columns_that_tell_them_apart(
+    spark, lake, tmp_path, buckets, few, monkeypatch
+):
+    monkeypatch.setattr(pending, "MOST_PENDING", few)
     with rollview.open(tmp_path / "wh", spark=spark) as warehouse:
         warehouse.add_source("lake", delta=str(lake.folder))
         lake.registered()
@@ -47,3 +56,38 @@ def test_s4_rows_are_taken_by_the_columns_that_tell_them_apart(spark, lake, tmp_
         lake.update("sales", {"amount": 20}, id=3)
         warehouse.refresh("v")
         oracles.hold(warehouse, [("v", t) for t in range(lake.csn + 1)])
+
+
+MANY_TYPES = """SELECT id, CAST(id AS DECIMAL(10, 2)) AS d, CAST(id AS STRING) AS s, DATE'2026-01-01' + id AS day,
+    CAST(CASE WHEN amount > 10 THEN 'NaN' ELSE '0.5' END AS DOUBLE) AS f, amount > 10 AS b FROM lake.sales"""
+
+
+@pytest.fixture
+def pending_rows(spark, lake, tmp_path):
+    """A warehouse whose view has pending rows: taken, added, both, and added to be taken again."""
+    with rollview.open(tmp_path / "wh", spark=spark) as warehouse:
+        warehouse.add_source("lake", delta=str(lake.folder))
+        lake.registered()
+        warehouse.create("v", MANY_TYPES, policy="incremental")
+        assert warehouse.ledger.block("v").telling == ("id",)
+        lake.delete("sales", id=3)
+        lake.insert("sales", [(30, 12), (31, 10), (31, 10), (None, None)])
+        lake.update("sales", {"amount": 12}, id=4)
+        lake.delete("sales", id=30)
+        warehouse.refresh("v")
+        yield warehouse
+
+
+def test_z2_few_pending_rows_are_netted_on_the_driver(spark, lake, pending_rows):
+    """Of many types, without a Spark job before the reader's own; the same rows as by Spark."""
+    Oracles(lake, {"v": MANY_TYPES}).hold(pending_rows, [("v", t) for t in range(lake.csn + 1)])
+    with jobs_of(spark) as jobs:
+        rows = pending_rows.table("v")
+        assert jobs() == 0
+    assert "LocalTableScan" in rows._jdf.queryExecution().executedPlan().toString()
+
+
+def test_z2_rows_of_other_times_are_seen(lake, pending_rows, monkeypatch):
+    monkeypatch.setattr(pending, "within", lambda rows, lo, hi: rows)
+    with pytest.raises(AssertionError):
+        Oracles(lake, {"v": MANY_TYPES}).hold(pending_rows, [("v", t) for t in range(lake.csn)])

@@ -40,6 +40,7 @@ from rollview.views.blocks import Block, Column, Fixpoint, Reduce, Union
 from rollview.views.syntax import quoted
 
 FOLDED, LOG = "_rv_folded", "_rv_log"
+TAKEN, ADDED = "_rv_taken", "_rv_added"
 NEXT = "_rv_next"
 """The stamp at which the totals of a key move again."""
 
@@ -241,12 +242,28 @@ def visible(block: Block, span: Window, any_taken: bool, telling: Sequence[str] 
         return union_all([plain, repeated(block, moved(block, span))])
     if telling:
         taken, added = (netted(block, moved(block, span), _counted(sign)) for sign in "<>")
-        known = [c for c in kept_keys(block) if c.name in telling]
-        passed = _among(plain, block, taken, "ANTI",
-                        lambda _, left, right: _alike(known, left, right))  # fmt: skip
-        return union_all([passed, repeated(block, added)])
+        return union_all([_without(block, plain, taken, telling), repeated(block, added)])
     passed = _among(plain, block, moved(block, span), "ANTI")
     return union_all([passed, repeated(block, _touched(block, span))])
+
+
+def patched(block: Block, telling: Sequence[str], taken: bool, added: bool) -> exp.Query:
+    """The same for a log that was netted before: TAKEN has the rows that go, ADDED those that come, if any do (S4)."""
+    names = [column(c.name) for c in kept_keys(block)]
+    rows: exp.Query = select(*names).from_(table(FOLDED, "_rv_g"), copy=False)
+    if taken:
+        gone = select(*(column(name) for name in telling)).from_(table(TAKEN, "_rv_t"), copy=False)
+        rows = _without(block, rows, gone, telling)
+    if not added:
+        return rows
+    come = select(*(n.copy() for n in names)).from_(table(ADDED, "_rv_a"), copy=False)
+    return union_all([rows, come])
+
+
+def _without(block: Block, rows: exp.Query, taken: exp.Query, telling: Sequence[str]) -> exp.Select:
+    """Folded rows without those that are taken, found by the columns that tell them apart."""
+    known = [c for c in kept_keys(block) if c.name in telling]
+    return _among(rows, block, taken, "ANTI", lambda _, left, right: _alike(known, left, right))
 
 
 def repeated(block: Block, rows: exp.Query) -> exp.Select:

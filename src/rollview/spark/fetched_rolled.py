@@ -14,18 +14,16 @@ import pyarrow.compute as pc
 
 from rollview.calculus.queries import kept_keys
 from rollview.changes import COUNT, STAMP, Csn
-from rollview.ledger.store import Step
 from rollview.sources.delta_lake.direct import Occurrence
 from rollview.sources.delta_lake.fetched import MOST_CHANGED, whole
 from rollview.sources.delta_lake.listed import files_at
 from rollview.sources.delta_lake.lookup import Keys, having, looked_up
+from rollview.spark.pending import Columns, log_rows, one_interval, within
 from rollview.spark.rolled import ODD, Pinned, RolledTable
 from rollview.views.blocks import Reduce
 
 MOST_LOGGED = 200_000
 """Pending rows of a log that are read for those with given keys."""
-
-Columns = Sequence[tuple[str, str]]
 
 
 def rolled_changes(table: RolledTable, lo: Csn, hi: Csn, columns: Sequence[str]) -> pa.Table | None:
@@ -35,8 +33,8 @@ def rolled_changes(table: RolledTable, lo: Csn, hi: Csn, columns: Sequence[str])
     table.check(table.row(), lo)
     table.check(table.row(), hi)
     steps = table.ledger.steps(table.name, lo, hi)
-    rows = _log(table, steps, _typed(table, columns), MOST_CHANGED)
-    return None if rows is None else rows.filter(_within(rows, lo, hi))
+    rows = log_rows(table.warehouse, steps, _typed(table, columns), MOST_CHANGED)
+    return None if rows is None else within(rows, lo, hi)
 
 
 def rolled_rows(
@@ -46,15 +44,17 @@ def rolled_rows(
     if isinstance(table.block, Reduce) or any(ODD.search(c) for c in columns):
         return None
     pin, typed = table.pinned(time), _typed(table, columns)
-    if len(pin.span.parts) > 1 or any(part[0] is not None for part in pin.span.parts):
+    if not one_interval(pin.span):
         return None
     stored = _folded(table, pin, typed, keys)
-    log = _log(table, pin.steps, typed, MOST_LOGGED) if stored is not None else None
-    if stored is None or log is None:
+    if stored is None:
+        return None
+    log = log_rows(table.warehouse, pin.steps, typed, MOST_LOGGED)
+    if log is None:
         return None
     ones = stored.append_column(COUNT, pa.repeat(pa.scalar(1, pa.int64()), stored.num_rows))
     for _, lo, hi, sign in pin.span.parts:
-        moved = log.filter(_within(log, lo, hi))
+        moved = within(log, lo, hi)
         moved = moved if keys is None else having(moved, keys)
         counts = moved.column(COUNT) if sign > 0 else pc.negate(moved.column(COUNT))
         ones = pa.concat_tables(
@@ -80,19 +80,3 @@ def _folded(
     if keys is not None:
         return looked_up(files, columns, keys)
     return whole(files, columns) if pin.row.rows <= MOST_CHANGED else None
-
-
-def _log(table: RolledTable, steps: Sequence[Step], columns: Columns, most: int) -> pa.Table | None:
-    if sum(step.rows for step in steps) > most:
-        return None
-    files = [
-        Occurrence(str(file), 0, 1, ())
-        for step in steps
-        for file in sorted((table.warehouse / step.folder).glob("*.parquet"))
-    ]
-    return whole(files, [*columns, (STAMP, "bigint"), (COUNT, "bigint")])
-
-
-def _within(rows: pa.Table, lo: Csn, hi: Csn) -> pa.ChunkedArray:
-    stamp = rows.column(STAMP)
-    return pc.and_(pc.greater(stamp, lo), pc.less_equal(stamp, hi))

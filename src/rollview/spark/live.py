@@ -29,8 +29,8 @@ from rollview.sources.postgresql.load import Moment, Part, key_parts, parts_of, 
 from rollview.sources.postgresql.ranges import Range, smaller, whole_range
 from rollview.spark.evaluate import bound, counted
 from rollview.spark.replica import Replica
-from rollview.spark.rolled import quoted
 from rollview.views.blocks import Column, Join, Union
+from rollview.views.syntax import quoted
 
 SMALL_PAGES = 512
 """Pages of a table that is read through the driver: no job for a few thousand rows."""

@@ -32,8 +32,9 @@ from rollview.sources.delta_lake.log import state_at
 from rollview.spark.blame import MOST_ROWS, single
 from rollview.spark.failures import first_sentence, spark_errors
 from rollview.spark.relations import Relations
-from rollview.spark.rolled import RolledTable, quoted
+from rollview.spark.rolled import RolledTable
 from rollview.views.blocks import Reduce
+from rollview.views.syntax import quoted
 
 
 def check_totals(relations: Relations, name: str, lo: Csn, hi: Csn, new: Sequence[Step]) -> None:

@@ -52,8 +52,8 @@ from rollview.spark.evaluate import bound, rows_of
 from rollview.spark.fetched import stamped
 from rollview.spark.live import read_folder
 from rollview.spark.relations import Relations
-from rollview.spark.rolled import quoted
 from rollview.views.blocks import Join
+from rollview.views.syntax import quoted
 
 Failure = tuple[bool, str, str, str]
 """What goes from a task to the driver: whether it took too long, and the three parts of our error."""

@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from rollview.changes import Csn
 from rollview.ledger.store import BaseRelation, BlockRow, Ledger
-from rollview.spark.rolled import RolledTable, quoted
+from rollview.spark.rolled import RolledTable
 from rollview.views.blocks import Column, Input, Join, Union
+from rollview.views.syntax import quoted
 
 
 class Replica(RolledTable):

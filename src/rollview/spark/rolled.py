@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow.parquet
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -23,19 +25,21 @@ from sqlglot import exp
 
 from rollview.calculus import rolled
 from rollview.calculus.queries import kept_keys, kept_sums
-from rollview.calculus.rolled import FOLDED, LOG, Window
+from rollview.calculus.rolled import ADDED, FOLDED, LOG, TAKEN, Window
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import BUCKET, COUNT, STAMP, Csn
 from rollview.errors import TimeNotReached
 from rollview.ledger.resolution import check_exact
 from rollview.ledger.store import BlockRow, Ledger, Step
 from rollview.sources.delta_lake.log import newest_version, read_commit
-from rollview.sources.frames import empty_rows
+from rollview.sources.frames import empty_rows, frame
 from rollview.spark.added import added_up
 from rollview.spark.evaluate import bound
+from rollview.spark.pending import Patch, patch
 from rollview.spark.telling import ENOUGH_ROWS, telling_columns
 from rollview.spark.written import collected, plain_rows, write_rows
 from rollview.views.blocks import Block, Reduce
+from rollview.views.syntax import quoted
 
 FILE_BYTES = 32 * 2**20
 """A fold takes a task for each so many bytes, of those that there are, and each writes a file."""
@@ -116,11 +120,27 @@ class RolledTable:
             )
         else:
             rows = self._visible(pin)
-        return rows.select(*(quoted(c.name) for c in self.block.columns))
+        # Names as text: a column of Python's for each takes a call into the JVM, or several.
+        return rows.selectExpr(*(quoted(c.name) for c in self.block.columns))
 
     def _visible(self, pin: Pinned, bucket: int | None = None) -> DataFrame:
+        if pin.row.telling and bucket is None:
+            kept = [(c.name, c.type) for c in kept_keys(self.block)]
+            netted = patch(self.warehouse, pin.steps, pin.span, kept)
+            if netted is not None:
+                return self._patched(pin, netted)
         tree = rolled.visible(self.block, pin.span, pin.any_taken, pin.row.telling)
         return self._bound(tree, pin, bucket)
+
+    def _patched(self, pin: Pinned, netted: Patch) -> DataFrame:
+        """The visible rows where the driver netted the log."""
+        schema = ", ".join(f"{quoted(c.name)} {c.type}" for c in kept_keys(self.block))
+        there = {TAKEN: netted.taken, ADDED: netted.added}
+        tree = rolled.patched(
+            self.block, pin.row.telling, *(bool(t.num_rows) for t in there.values())
+        )
+        given = {name: partial(frame, self.spark, rows, schema) for name, rows in there.items()}
+        return self._bound(tree, pin, more=given)
 
     @property
     def _folded_as_shown(self) -> bool:
@@ -194,14 +214,23 @@ class RolledTable:
         if row.view is not None:
             check_exact(self.ledger, row.view, time)
 
-    def _bound(self, tree: exp.Query, pin: Pinned, bucket: int | None = None) -> DataFrame:
-        """The tree over folded rows and log, or over those of one bucket: no row has a part in another."""
+    def _bound(
+        self,
+        tree: exp.Query,
+        pin: Pinned,
+        bucket: int | None = None,
+        more: Mapping[str, Callable[[], DataFrame]] = MappingProxyType({}),
+    ) -> DataFrame:
+        """The tree over folded rows and log, or over those of one bucket: no row has a part in another.
+
+        `more`: other leaves.
+        """
 
         def cut(rows: DataFrame) -> DataFrame:
             return rows if bucket is None else rows.where(F.col(BUCKET) == bucket)
 
         leaves = {FOLDED: lambda: cut(self._stored_at(pin.row, pin.row.folded_version)).drop(BUCKET),
-                  LOG: lambda: cut(self.log(pin.steps, len(pin.row.fold_times)))}  # fmt: skip
+                  LOG: lambda: cut(self.log(pin.steps, len(pin.row.fold_times))), **more}  # fmt: skip
         prefix = f"_rv_{uuid.uuid4().hex[:12]}"
         renamed = tree.copy()
         found = [leaf for leaf in renamed.find_all(exp.Table) if leaf.name in leaves]
@@ -352,8 +381,3 @@ def measured(warehouse: Path, step: str, folder: str) -> Written:
             lo, hi = Csn(min(lo, stamps.min)), Csn(max(hi, stamps.max))
             taken += group.num_rows if counts.min < 0 else 0
     return Written(step, folder, lo, hi, rows, taken, size)
-
-
-def quoted(name: str) -> str:
-    """The name as Spark SQL writes it."""
-    return "`" + name.replace("`", "``") + "`"

@@ -17,11 +17,10 @@ from rollview.changes import Csn
 from rollview.ledger.store import ViewRow
 from rollview.spark.failures import spark_errors
 from rollview.spark.relations import Relations
-from rollview.spark.rolled import quoted
 from rollview.spark.unrolled import Unrolled
 from rollview.views.blocks import inputs
 from rollview.views.parse import relation_identifier
-from rollview.views.syntax import expression
+from rollview.views.syntax import expression, quoted
 
 EXAMPLES = 10
 """Rows of each kind that are brought to the driver as examples."""
