@@ -1,6 +1,6 @@
-"""Golden cases on Spark: a handful in each run, all of them with `-m slow`.
+"""Golden cases on Spark: a handful, or all of them in shares, so that processes can share the work.
 
-The cases share a lake. Its history is what the files write for each table, and then random transactions.
+The cases of a share have one lake. Its history is what the files write for each table, and then random transactions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CASES = {case.name: case for case in all_cases() if not case.refused}
 BUILT = {name: case for name, case in CASES.items() if name not in NOT_YET}
 A_FEW = ("join_three", "left_join_extra", "not_in", "scalar_correlated_count", "except_all", "min_max",
          "count_distinct_two", "row_number", "top_n", "rollup", "recursive_closure", "view_on_view")  # fmt: skip
-ROUNDS = 6
+ROUNDS, SHARES = 6, 8
 
 
 def written_history(cases: dict[str, Case], tables: Schema) -> list[Transaction]:
@@ -80,6 +80,7 @@ def test_a_few_cases(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(4 * 3600)
-def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
-    check(spark, tmp_path, BUILT, ROUNDS)
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("share", range(SHARES))
+def test_every_case(spark: SparkSession, tmp_path: Path, share: int) -> None:
+    check(spark, tmp_path, dict(list(BUILT.items())[share::SHARES]), ROUNDS)

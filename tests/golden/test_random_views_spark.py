@@ -1,12 +1,12 @@
 """Random views on Spark: 300 of them, each refreshed six times to random times, against both recomputes.
 
-They come in lakes of 30, each with a history of its own. A failure names the seed of the lake and the view.
+They come in lakes of 30, each with a history of its own, so that processes can share the work (`make test-all`). A
+failure names the seed of the lake and the view.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from random import Random
 
@@ -38,21 +38,15 @@ def some_views(seed: int, count: int) -> dict[str, str]:
     return found
 
 
-@pytest.mark.timeout(6 * 3600)
-def test_random_views_on_spark(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = int(os.environ.get("ROLLVIEW_SEED", "1"))
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("number", range(LAKES))
+def test_random_views_on_spark(spark: SparkSession, tmp_path: Path, number: int) -> None:
     wrong: dict[str, str] = {}
-    for number in range(LAKES * int(os.environ.get("ROLLVIEW_EXAMPLES", "1"))):
-        seed = first + 1000 * number
-        with capsys.disabled():
-            sys.stdout.write(f"lake {number + 1}, seed {seed}, {len(wrong)} wrong so far\n")
-            sys.stdout.flush()
-        wrong |= {
-            f"lake of seed {seed}, {k}": v
-            for k, v in played(spark, tmp_path / str(seed), seed).items()
-        }
+    examples = int(os.environ.get("ROLLVIEW_EXAMPLES", "1"))
+    for lake in range(number, LAKES * examples, LAKES):
+        seed = int(os.environ.get("ROLLVIEW_SEED", "1")) + 1000 * lake
+        found = played(spark, tmp_path / str(seed), seed)
+        wrong |= {f"lake of seed {seed}, {name}": what for name, what in found.items()}
     assert not wrong, "\n\n".join(f"{name}: {what}" for name, what in wrong.items())
 
 

@@ -13,6 +13,7 @@ from oracle.test_lookups import made_lake
 import rollview
 from rollview import propagate
 from rollview.sources.delta_lake import read
+from rollview.sources.delta_lake.named_rows import Stored
 from rollview.spark import bags, fetched, fetched_rolled, kept, products, recursion, written
 
 pytestmark = pytest.mark.spark
@@ -71,6 +72,21 @@ def made(monkeypatch):
 def test_p1_every_time_is_right(spark, lake, tmp_path, made):
     assert played(spark, lake, tmp_path, every=3) == []
     assert any(made) and None not in made
+
+
+@pytest.mark.parametrize("keep", [0, kept.KEEP_ROWS])
+def test_p1_every_time_is_right_over_tables_with_deletion_vectors(
+    spark, tmp_path, made, monkeypatch, keep
+):
+    """Looked up, or kept whole: the rows that are hidden are not there, and no job is needed to know it."""
+    monkeypatch.setattr(kept, "KEEP_ROWS", keep)
+    assert played(spark, made_lake(spark, tmp_path, vectors=True), tmp_path, every=3) == []
+    assert any(made) and None not in made
+
+
+def test_the_oracles_see_rows_that_a_vector_hides(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(read, "Stored", lambda files, _: Stored(files))
+    assert played(spark, made_lake(spark, tmp_path, vectors=True), tmp_path, every=3) != []
 
 
 @pytest.mark.slow
@@ -225,8 +241,8 @@ def no_row_of_a_bag(monkeypatch):
 
 
 def no_log(monkeypatch):
-    right = fetched_rolled._within
-    monkeypatch.setattr(fetched_rolled, "_within", lambda rows, lo, hi: right(rows, hi, hi))
+    right = fetched_rolled.within
+    monkeypatch.setattr(fetched_rolled, "within", lambda rows, lo, hi: right(rows, hi, hi))
 
 
 def too_few_first_rows(monkeypatch):

@@ -38,13 +38,12 @@ def lake(spark, tmp_path, monkeypatch):
     return made_lake(spark, tmp_path)
 
 
-def made_lake(spark, tmp_path):
+def made_lake(spark, tmp_path, vectors=False):
     made = Lake(spark, tmp_path / "lake")
-    made.create(
-        "sales", "id INT, cust BIGINT, code STRING, day DATE, amount INT", map(sale, range(20))
-    )
+    made.create("sales", "id INT, cust BIGINT, code STRING, day DATE, amount INT",
+                map(sale, range(20)), vectors=vectors)  # fmt: skip
     made.create("customer", "id INT, code STRING, day DATE, state INT",
-                [(n, "it's" if n % 2 else "b\\", day(n), n) for n in range(6)])  # fmt: skip
+                [(n, "it's" if n % 2 else "b\\", day(n), n) for n in range(6)], vectors=vectors)  # fmt: skip
     return made
 
 

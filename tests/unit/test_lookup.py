@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
+from pyroaring import BitMap64
 from recorded import examples
 from test_named_rows import file_of
 
 from rollview.sources.delta_lake import fetched, lookup, named_rows
 from rollview.sources.delta_lake.direct import Occurrence
 from rollview.sources.delta_lake.lookup import Keys, keys_of, looked_up, told_keys
+from rollview.sources.delta_lake.named_rows import Stored
 
 COLUMNS = [("K", "int"), ("v", "bigint"), ("late", "string")]
 
@@ -45,10 +47,29 @@ def rows(table):
 )
 def test_k1_every_row_with_one_of_the_keys_once(tmp_path_factory, stored, size, wanted):
     file = written(tmp_path_factory.getbasetemp(), stored, size)
-    found = looked_up([file], COLUMNS, numbers(*wanted))
+    found = looked_up(Stored([file]), COLUMNS, numbers(*wanted))
     assert found.schema == pa.schema([("K", pa.int32()), ("v", pa.int64()), ("late", pa.string())])
     assert rows(found) == [(k, n, None) for k, n in sorted((k, n) for n, k in enumerate(stored)
                                                            if k in wanted)]  # fmt: skip
+
+
+@examples(50)
+@given(
+    stored=st.lists(st.none() | st.integers(0, 3), min_size=1, max_size=20),
+    size=st.integers(1, 6),
+    hidden=st.sets(st.integers(0, 19)),
+)
+def test_k1_rows_that_a_vector_hides_are_not_there(tmp_path_factory, stored, size, hidden):
+    """By their numbers in the file, whichever row groups and batches they are in."""
+    file = written(tmp_path_factory.getbasetemp(), stored, size)
+    some = Stored([file], {file.path: BitMap64(hidden)})
+    there = [(k, n, None) for n, k in enumerate(stored) if n not in hidden]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lookup, "BATCH_ROWS", 2)
+        found = looked_up(some, COLUMNS, numbers(1, 3))
+    assert rows(found) == sorted(row for row in there if row[0] in (1, 3))
+    every = fetched.whole(some, COLUMNS).to_pylist()
+    assert [tuple(row.values()) for row in every] == there
 
 
 @pytest.mark.parametrize(
@@ -60,7 +81,7 @@ def test_k1_every_row_with_one_of_the_keys_once(tmp_path_factory, stored, size, 
 )  # fmt: skip
 def test_k1_texts_and_dates(tmp_path, kind, stored, wanted, type_):
     file = occurrence(file_of(tmp_path, {"k": pa.array(stored, type_)}))
-    found = looked_up([file], [("k", kind)], Keys("k", pa.array(wanted, type_)))
+    found = looked_up(Stored([file]), [("k", kind)], Keys("k", pa.array(wanted, type_)))
     assert found.column("k").to_pylist() == [value for value in stored if value in wanted]
 
 
@@ -73,25 +94,25 @@ def test_k3_row_groups_that_have_no_key_are_not_read(tmp_path, monkeypatch):
         return right(data, size, groups, columns)
 
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", told)
-    assert looked_up([file], COLUMNS, numbers(5, 40)).num_rows == 1
+    assert looked_up(Stored([file]), COLUMNS, numbers(5, 40)).num_rows == 1
     assert read == [1]
     monkeypatch.setattr(named_rows, "MOST_BYTES", 0)
-    assert looked_up([file], COLUMNS, numbers(40)).num_rows == 0
-    assert looked_up([file], COLUMNS, numbers(5)) is None
+    assert looked_up(Stored([file]), COLUMNS, numbers(40)).num_rows == 0
+    assert looked_up(Stored([file]), COLUMNS, numbers(5)) is None
 
 
 def test_k3_more_rows_than_the_driver_takes_are_left_to_spark(tmp_path, monkeypatch):
     file = written(tmp_path, [1] * 3 + [2] * 4)
     monkeypatch.setattr(named_rows, "FEW", 3)
-    assert looked_up([file], COLUMNS, numbers(1)).num_rows == 3
-    assert looked_up([file], COLUMNS, numbers(2)) is None
+    assert looked_up(Stored([file]), COLUMNS, numbers(1)).num_rows == 3
+    assert looked_up(Stored([file]), COLUMNS, numbers(2)) is None
 
 
 def test_what_is_not_plain_or_not_there_is_left_to_spark(tmp_path):
     file = written(tmp_path, [1, 2])
-    assert looked_up([file], [("k", "bigint")], numbers(1, column="k")) is None
+    assert looked_up(Stored([file]), [("k", "bigint")], numbers(1, column="k")) is None
     os.remove(file.path)
-    assert looked_up([file], COLUMNS, numbers(1)) is None
+    assert looked_up(Stored([file]), COLUMNS, numbers(1)) is None
 
 
 def change(**files):

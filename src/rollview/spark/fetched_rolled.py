@@ -18,6 +18,7 @@ from rollview.sources.delta_lake.direct import Occurrence
 from rollview.sources.delta_lake.fetched import MOST_CHANGED, whole
 from rollview.sources.delta_lake.listed import files_at
 from rollview.sources.delta_lake.lookup import Keys, having, looked_up
+from rollview.sources.delta_lake.named_rows import Stored
 from rollview.spark.pending import Columns, log_rows, one_interval, within
 from rollview.spark.rolled import ODD, Pinned, RolledTable
 from rollview.views.blocks import Reduce
@@ -76,7 +77,7 @@ def _folded(
     listed = files_at(str(folder), pin.row.folded_version)
     if listed is None or any(f.deletion_vector is not None for f in listed):
         return None
-    files = [Occurrence(str(folder / f.path), 0, 1, ()) for f in listed]
+    stored = Stored([Occurrence(str(folder / f.path), 0, 1, ()) for f in listed])
     if keys is not None:
-        return looked_up(files, columns, keys)
-    return whole(files, columns) if pin.row.rows <= MOST_CHANGED else None
+        return looked_up(stored, columns, keys)
+    return whole(stored, columns) if pin.row.rows <= MOST_CHANGED else None

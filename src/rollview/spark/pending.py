@@ -19,6 +19,7 @@ from rollview.changes import COUNT, STAMP, Csn
 from rollview.ledger.store import Step
 from rollview.sources.delta_lake.direct import Occurrence
 from rollview.sources.delta_lake.fetched import whole
+from rollview.sources.delta_lake.named_rows import Stored
 from rollview.spark.added import KEYS
 
 MOST_PENDING = 20_000
@@ -49,7 +50,7 @@ def log_rows(
         for step in steps
         for file in sorted((warehouse / step.folder).glob("*.parquet"))
     ]
-    return whole(files, [*columns, (STAMP, "bigint"), (COUNT, "bigint")])
+    return whole(Stored(files), [*columns, (STAMP, "bigint"), (COUNT, "bigint")])
 
 
 def within(rows: pa.Table, lo: Csn, hi: Csn) -> pa.Table:

@@ -35,7 +35,7 @@ from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.sources.frames import empty_rows, frame
 from rollview.spark.added import added_up
 from rollview.spark.evaluate import bound
-from rollview.spark.pending import Patch, patch
+from rollview.spark.pending import patch
 from rollview.spark.telling import ENOUGH_ROWS, telling_columns
 from rollview.spark.written import collected, plain_rows, write_rows
 from rollview.views.blocks import Block, Reduce
@@ -118,23 +118,28 @@ class RolledTable:
             rows = (
                 rows.where(HAVING) if isinstance(self.block, Reduce) and self.block.having else rows
             )
+        elif (patched := self._patched(pin)) is not None:
+            rows = patched
         else:
             rows = self._visible(pin)
         # Names as text: a column of Python's for each takes a call into the JVM, or several.
         return rows.selectExpr(*(quoted(c.name) for c in self.block.columns))
 
     def _visible(self, pin: Pinned, bucket: int | None = None) -> DataFrame:
-        if pin.row.telling and bucket is None:
-            kept = [(c.name, c.type) for c in kept_keys(self.block)]
-            netted = patch(self.warehouse, pin.steps, pin.span, kept)
-            if netted is not None:
-                return self._patched(pin, netted)
         tree = rolled.visible(self.block, pin.span, pin.any_taken, pin.row.telling)
         return self._bound(tree, pin, bucket)
 
-    def _patched(self, pin: Pinned, netted: Patch) -> DataFrame:
-        """The visible rows where the driver netted the log."""
-        schema = ", ".join(f"{quoted(c.name)} {c.type}" for c in kept_keys(self.block))
+    def _patched(self, pin: Pinned) -> DataFrame | None:
+        """The visible rows with the log netted by the driver, if it can be."""
+        keys = kept_keys(self.block)
+        netted = (
+            patch(self.warehouse, pin.steps, pin.span, [(c.name, c.type) for c in keys])
+            if pin.row.telling
+            else None
+        )
+        if netted is None:
+            return None
+        schema = ", ".join(f"{quoted(c.name)} {c.type}" for c in keys)
         there = {TAKEN: netted.taken, ADDED: netted.added}
         tree = rolled.patched(
             self.block, pin.row.telling, *(bool(t.num_rows) for t in there.values())

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
+from pyroaring import BitMap64
 
 from rollview.changes import COUNT, STAMP
 from rollview.ledger.rows import CapturedChange
@@ -29,6 +30,7 @@ from rollview.sources.delta_lake.named_rows import (
     UNREADABLE,
     Columns,
     Named,
+    Stored,
     as_asked,
     as_declared,
     empty,
@@ -64,14 +66,24 @@ def changed(location: str, captured: Sequence[CapturedChange], columns: Columns)
     return pa.concat_tables([_timed(empty(columns), 0, 0, 0), *found])
 
 
-def whole(files: Sequence[Occurrence], columns: Columns) -> pa.Table | None:
-    """Every row of the files: the columns (L1). Whoever asks knows that they are few."""
+def whole(stored: Stored, columns: Columns) -> pa.Table | None:
+    """Every row of the files that no vector hides: the columns (L1). Whoever asks knows that they are few."""
     try:
-        if not all(as_declared(one, columns) for one in files):
+        if not all(as_declared(one, columns) for one in stored.files):
             return None
-        return pa.concat_tables([empty(columns), *(_read(one, columns)[0] for one in files)])
+        parts = [
+            _shown(_read(one, columns)[0], stored.hidden.get(one.path)) for one in stored.files
+        ]
+        return pa.concat_tables([empty(columns), *parts])
     except UNREADABLE:
         return None
+
+
+def _shown(rows: pa.Table, hidden: BitMap64 | None) -> pa.Table:
+    if not hidden:
+        return rows
+    numbers = pa.array(range(rows.num_rows), pa.int64())
+    return rows.filter(pc.invert(pc.is_in(numbers, value_set=pa.array(list(hidden), pa.int64()))))
 
 
 def _few(files: Sequence[Occurrence], gone: Sequence[Named], columns: Columns) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rollview.errors import SourceError
 from rollview.ledger.rows import BaseRelation
-from rollview.sources.delta_lake import log
+from rollview.sources.delta_lake import log, vectors
 from rollview.sources.delta_lake.capture import plain_table
 from rollview.sources.delta_lake.log import DataFile, TableCommit
 
@@ -23,7 +23,7 @@ MOST_COMMITS = 20
 
 
 def plain_files(relation: BaseRelation, version: int) -> list[DataFile] | None:
-    """The files of the version, if they can be read as plain Parquet, each row of each file once; else None."""
+    """The files of the version, if they can be read as plain Parquet, but for rows that vectors hide; else None."""
     properties = relation.properties
     newest = version == relation.position  # what the properties are told of
     if not newest or not plain_table(properties) or properties["partition_columns"]:
@@ -31,8 +31,12 @@ def plain_files(relation: BaseRelation, version: int) -> list[DataFile] | None:
     files = files_at(relation.location, version)
     if files is None or not 0 < len(files) <= MOST_FILES:
         return None
-    plain = all(f.deletion_vector is None and not log.on_other_file_system(f.path) for f in files)
-    return files if plain else None
+    return files if all(map(_plain, files)) else None
+
+
+def _plain(file: DataFile) -> bool:
+    vector = file.deletion_vector
+    return not log.on_other_file_system(file.path) and (vector is None or vectors.readable(vector))
 
 
 def files_at(location: str, version: int) -> list[DataFile] | None:

@@ -1,6 +1,7 @@
 """Rows of a table by the values of one column, looked up by Arrow on the driver: few rows, and no scan by Spark.
 
-K1  What is found is every row whose column has one of the keys, once each; NULL is equal to nothing.
+K1  What is found is every row whose column has one of the keys, once each, unless a deletion vector hides it; NULL is
+    equal to nothing.
 K2  The keys of changes are those of every row that the changed files name: more than changed perhaps, never fewer.
 K3  At most MOST_BYTES are read, after row groups were left out whose smallest and largest value exclude every key; at
     most FEW rows come to the driver (named_rows.py), which reads them as exactly as named rows (N2 there).
@@ -18,14 +19,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
+from pyroaring import BitMap64
 
 from rollview.ledger.rows import CapturedChange
 from rollview.sources.delta_lake import named_rows
-from rollview.sources.delta_lake.direct import Occurrence
 from rollview.sources.delta_lake.fetched import changed
 from rollview.sources.delta_lake.named_rows import (
     UNREADABLE,
     Columns,
+    Stored,
     as_asked,
     as_declared,
     empty,
@@ -67,20 +69,23 @@ def keys_in(values: pa.ChunkedArray, kind: str) -> pa.Array:
     return pc.drop_null(pc.unique(values.cast(wide_type(kind))))
 
 
-def looked_up(files: Sequence[Occurrence], columns: Columns, keys: Keys) -> pa.Table | None:
+def looked_up(stored: Stored, columns: Columns, keys: Keys) -> pa.Table | None:
     """The rows of the files whose column has one of the keys (K1); None if there is too much to read (K3)."""
     kind = next(k for name, k in columns if name.lower() == keys.column.lower())
     try:
-        if not all(as_declared(one, columns) for one in files):
+        if not all(as_declared(one, columns) for one in stored.files):
             return None
-        wanted = [(one, *_groups(one.path, columns, keys, kind)) for one in files]
+        wanted = [(one.path, *_groups(one.path, columns, keys, kind)) for one in stored.files]
         if sum(size for *_, size in wanted) > named_rows.MOST_BYTES:
             return None
         rows = 0
         found = [empty(columns)]
         with ThreadPoolExecutor(named_rows.THREADS) as pool:
             for table in pool.map(
-                lambda one: _matching(one[0].path, one[1], columns, keys, kind), wanted
+                lambda one: _matching(
+                    one[0], one[1], columns, keys, kind, stored.hidden.get(one[0])
+                ),
+                wanted,
             ):
                 rows += table.num_rows
                 if rows > named_rows.FEW:
@@ -153,17 +158,40 @@ def _excluded(known: parquet.Statistics | None, ordered: Sequence[int] | None) -
 
 
 def _matching(
-    path: str, groups: Sequence[int], columns: Columns, keys: Keys, kind: str
+    path: str,
+    groups: Sequence[int],
+    columns: Columns,
+    keys: Keys,
+    kind: str,
+    hidden: BitMap64 | None,
 ) -> pa.Table:
-    """The rows of one file that have one of the keys."""
+    """The rows of one file that have one of the keys and are not hidden."""
     found = [empty(columns)]
     with opened(path) as data:
         own = own_names(data)
         names = [own[name.lower()] for name, _ in columns if name.lower() in own]
-        for batch in data.iter_batches(BATCH_ROWS, groups, names) if groups else ():
+        for first, batch in _numbered(data, groups, names):
             rows = batch.select(names)
             column = rows.column(own[keys.column.lower()])
-            rows = rows.filter(pc.is_in(column.cast(wide_type(kind)), value_set=keys.values))
+            mine = pc.is_in(column.cast(wide_type(kind)), value_set=keys.values)
+            if hidden:
+                numbers = pc.indices_nonzero(mine).to_pylist()
+                rows = rows.take(
+                    pa.array([n for n in numbers if first + n not in hidden], pa.int64())
+                )
+            else:
+                rows = rows.filter(mine)
             if rows.num_rows:
                 found.append(as_asked(rows, rows.num_rows, own, columns))
     return pa.concat_tables(found)
+
+
+def _numbered(
+    data: parquet.ParquetFile, groups: Sequence[int], names: Sequence[str]
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of the groups in batches, each with the number of its first row in the file."""
+    for group in groups:
+        first = sum(data.metadata.row_group(g).num_rows for g in range(group))
+        for batch in data.iter_batches(BATCH_ROWS, [group], names):
+            yield first, batch
+            first += batch.num_rows

@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -66,6 +66,14 @@ class Named:
 
     file: Occurrence
     rows: BitMap64
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Files and, by path, the numbers of their rows that deletion vectors hide."""
+
+    files: Sequence[Occurrence]
+    hidden: Mapping[str, BitMap64] = field(default_factory=dict)
 
 
 def plain(named: Sequence[Named], columns: Columns) -> bool:

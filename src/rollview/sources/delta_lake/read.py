@@ -24,9 +24,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from rollview.changes import COUNT, STAMP
-from rollview.errors import ChangesLost, SchemaChanged
+from rollview.errors import ChangesLost, SchemaChanged, SourceError
 from rollview.ledger.rows import BaseRelation, CapturedChange
-from rollview.sources.delta_lake import fetched, log
+from rollview.sources.delta_lake import fetched, log, vectors
 from rollview.sources.delta_lake.direct import (
     CHANGE_COUNTS,
     CHANGE_TYPE,
@@ -40,6 +40,7 @@ from rollview.sources.delta_lake.identity import check_registered
 from rollview.sources.delta_lake.listed import plain_files
 from rollview.sources.delta_lake.lookup import Keys, having, looked_up, told_keys
 from rollview.sources.delta_lake.missing import explain_missing
+from rollview.sources.delta_lake.named_rows import FEW, Stored
 from rollview.sources.frames import empty_rows, frame
 from rollview.views.syntax import quoted
 
@@ -94,9 +95,9 @@ def as_of(
     check_registered(relation)
     condition = told_keys(only) if only is not None else None
     typed = _typed(relation, columns)
-    named = _named(relation, version)
-    if named is not None:
-        return told(spark, named, typed, where=condition).drop(STAMP)
+    stored = _stored(relation, version)
+    if stored is not None and not stored.hidden:
+        return told(spark, stored.files, typed, where=condition).drop(STAMP)
     reader = spark.read.format("delta").option("versionAsOf", version)
     rows = reader.load(_uri(relation.location))
     there = {name.lower() for name in rows.columns}
@@ -105,12 +106,21 @@ def as_of(
     return rows.where(condition) if condition else rows
 
 
-def _named(relation: BaseRelation, version: int) -> list[Occurrence] | None:
-    """The files of the version, if each is read whole as plain Parquet."""
+def _stored(relation: BaseRelation, version: int) -> Stored | None:
+    """The files of the version, if each is plain Parquet, and the rows that are not its any more."""
     files = plain_files(relation, version)
     if files is None:
         return None
-    return [Occurrence(os.path.join(relation.location, f.path), 0, 1, ()) for f in files]
+    paths = [os.path.join(relation.location, f.path) for f in files]
+    try:
+        hidden = {
+            path: vectors.marked(relation.location, file.deletion_vector)
+            for path, file in zip(paths, files, strict=True)
+            if file.deletion_vector is not None
+        }
+    except SourceError:  # a vector is gone, or damaged: who reads the version says so
+        return None
+    return Stored([Occurrence(path, 0, 1, ()) for path in paths], hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +145,9 @@ class Moment:
         if not between:
             return max(usable, self.version), []
         rows = sum(change.inserted + change.deleted for change in between)
-        feed = any(c.files["way"] == "feed" or c.files.get("hidden") for c in between)
+        # Few rows behind vectors are read for the step's own changes, and kept; many take a scan of their own.
+        behind = sum(change.deleted for change in between if change.files.get("hidden"))
+        feed = behind > FEW or any(change.files["way"] == "feed" for change in between)
         if cheaper(rows, self.relation.rows, feed) == "travel":
             return self.version, []
         return usable, between
@@ -171,8 +183,8 @@ def found_at(
     """
     check_registered(moment.relation)
     version, between = moment.nearest()
-    named, typed = _named(moment.relation, version), _typed(moment.relation, columns)
-    found = looked_up(named, typed, keys) if named is not None else None
+    stored, typed = _stored(moment.relation, version), _typed(moment.relation, columns)
+    found = looked_up(stored, typed, keys) if stored is not None else None
     if found is None:
         return None
     rows = frame(spark, found, _schema(typed)).selectExpr("*", f"1L AS {COUNT}")
@@ -192,10 +204,10 @@ def fetched_version(
 ) -> pa.Table | None:
     """The version's rows that have one of the keys, all without keys, if its files are plain; else None."""
     check_registered(relation)
-    named, typed = _named(relation, version), _typed(relation, columns)
-    if named is None:
+    stored, typed = _stored(relation, version), _typed(relation, columns)
+    if stored is None:
         return None
-    return looked_up(named, typed, keys) if keys is not None else fetched.whole(named, typed)
+    return looked_up(stored, typed, keys) if keys is not None else fetched.whole(stored, typed)
 
 
 def patched(rows: pa.Table, later: pa.Table, keys: Keys) -> pa.Table:
