@@ -35,7 +35,7 @@ class Cell:
     rounds: int = 5
 
 
-SIZES = ((1_000, 6), (10, 1), (10, 6), (100, 6), (1_000, 1), (1_000, 3), (2_000, 6))
+SIZES = ((1_000, 6), (10, 1), (100, 6), (1_000, 3), (2_000, 6))
 STANDARD = tuple(Cell(*size) for size in SIZES)
 QUICK = (Cell(1_000, 6, 3),)
 

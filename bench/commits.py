@@ -106,11 +106,11 @@ def measured(
     for number in range(WARM + commits):
         writer.commit()
         for view, warehouse in warehouses.items():
-            # As in a user's process: no garbage is collected between them.
-            with runner.run() as run:
-                warehouse.refresh(view)
+            # As in a user's process: no garbage is collected between them, and nothing is asked but the clock.
+            began = time.perf_counter()
+            warehouse.refresh(view)
             if number >= WARM:
-                seconds[view].append(run.seconds)
+                seconds[view].append(time.perf_counter() - began)
             if folds_pay(warehouse.ledger, view, warehouse.ledger.blocks(view)):
                 folds[view].append(runner.once(partial(warehouse.fold, view)).seconds)
             else:

@@ -20,7 +20,7 @@ from bench.star import Batch
 SMALL = 1_000_000
 WARM = 1
 """Rounds at the start of a cell that are not measured."""
-READS = 11
+READS = 9
 """Runs of each reader's query: they are short, and their medians are compared to some hundredths of a second."""
 
 

@@ -119,7 +119,7 @@ class Runner:
         """Wait while others use the cores, as long as there is patience left (M3)."""
         while self.patience > 0:
             began, cpu = time.perf_counter(), cpu_seconds()
-            time.sleep(0.1)
+            time.sleep(0.05)
             busy, own = (now - then for now, then in zip(cpu_seconds(), cpu, strict=True))
             seconds = time.perf_counter() - began
             if busy - own < QUIET * seconds * (os.cpu_count() or 1):

@@ -33,7 +33,7 @@ print(json.dumps([t1 - t0, t2 - t1, t3 - t2, t4 - t3]))
 PARTS = ("import", "open and status", "session", "first refresh")
 
 
-def measured(runner: Runner, work: Path, rounds: int = 5) -> list[dict[str, Any]]:
+def measured(runner: Runner, work: Path, rounds: int = 3) -> list[dict[str, Any]]:
     """Each round a fresh process refreshes a batch of 1,000 changes."""
     plan = [Batch(1_000)] * rounds
     lake = files.Copy(star.history(runner.spark, 1_000_000, False, plan), work / "lake")

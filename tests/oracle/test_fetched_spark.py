@@ -74,7 +74,7 @@ def test_p1_every_time_is_right(spark, lake, tmp_path, made):
     assert any(made) and None not in made
 
 
-@pytest.mark.parametrize("keep", [0, kept.KEEP_ROWS])
+@pytest.mark.parametrize("keep", [kept.KEEP_ROWS, pytest.param(0, marks=pytest.mark.slow)])
 def test_p1_every_time_is_right_over_tables_with_deletion_vectors(
     spark, tmp_path, made, monkeypatch, keep
 ):
