@@ -84,6 +84,14 @@ def test_only_plain_tables_are_read_by_their_files(table: Table, monkeypatch) ->
     assert plain_files(relation, 2) is None
 
 
-def test_files_with_deletion_vectors_are_left_to_delta_lake(table: Table) -> None:
+def test_files_come_with_their_deletion_vectors(table: Table) -> None:
     table.commit(op("DELETE"), protocol(3), remove("b"), add("b", deletionVector=DV))
+    found = plain_files(newest(table, 3), 3)
+    assert found is not None
+    assert {f.path: f.deletion_vector for f in found} == {"b": DV, "c": None}
+
+
+def test_files_with_vectors_elsewhere_are_left_to_delta_lake(table: Table) -> None:
+    far = {**DV, "storageType": "p", "pathOrInlineDv": "s3://bucket/vector.bin"}
+    table.commit(op("DELETE"), protocol(3), remove("b"), add("b", deletionVector=far))
     assert plain_files(newest(table, 3), 3) is None
