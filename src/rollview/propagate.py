@@ -359,9 +359,13 @@ def propagate(
         problem = problem or stopped
         last = number == len(definition.blocks) - 1 and high_water_mark(targets) == to
         steps += _roll(relations, name, block, targets, options, arrived if last else None)
-    row = relations.ledger.block(definition.name)
-    assert row is not None, "the view's face is in the ledger"
-    return PropagateReport(high_water_mark(row.frontier), tuple(steps), problem)
+    if steps and steps[-1].block == definition.name:
+        frontier = steps[-1].frontier
+    else:
+        row = relations.ledger.block(definition.name)
+        assert row is not None, "the view's face is in the ledger"
+        frontier = row.frontier
+    return PropagateReport(high_water_mark(frontier), tuple(steps), problem)
 
 
 def _targets(
@@ -414,5 +418,7 @@ def _roll(
         plan = plan_step(relations, name, block, targets, width, resolution_of(options))
         done = all(at >= to for at, to in zip(plan.frontier, targets, strict=True))
         reports.append(run_step(relations, block, plan, arrived if done else None))
+        if done:
+            return reports
         if "step_rows" not in options:
             width = next_width(width, reports[-1].read, reports[-1].seconds, goal)

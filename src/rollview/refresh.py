@@ -99,7 +99,7 @@ def refresh_view(
 def _refresh(
     relations: Relations, view: ViewRow, to: Csn, full: bool, progress: Progress
 ) -> RefreshReport:
-    if any(i.subject == view.name for i in relations.ledger.intents("build")):
+    if relations.ledger.being_built(view.name):
         return resume_build(relations, view, to, progress)
     mark = high_water_mark(applying.face(relations.ledger, view.name).frontier)
     if full or view.options.get("policy", "auto") == "full":

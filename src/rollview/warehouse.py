@@ -365,8 +365,8 @@ class Warehouse:
 
         self.write()
         self.capture()
-        names = [v.name for v in self.ledger.views()] if view is None else view
-        rows = [self.view(n) for n in ([names] if isinstance(names, str) else names)]
+        names = [view] if isinstance(view, str) else view
+        rows = self.ledger.views() if names is None else [self.view(name) for name in names]
         at = csn_of(self.ledger, to)
         done = refresh_views(self.relations, rows, at, full, self.progress)
         reports: list[RefreshReport] = []

@@ -22,7 +22,7 @@ CASES = {case.name: case for case in all_cases() if not case.refused}
 BUILT = {name: case for name, case in CASES.items() if name not in NOT_YET}
 A_FEW = ("join_three", "left_join_extra", "not_in", "scalar_correlated_count", "except_all", "min_max",
          "count_distinct_two", "row_number", "top_n", "rollup", "recursive_closure", "view_on_view")  # fmt: skip
-ROUNDS, SHARES = 6, 8
+ROUNDS, SHARES = 4, 8
 
 
 def written_history(cases: dict[str, Case], tables: Schema) -> list[Transaction]:

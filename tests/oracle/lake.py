@@ -113,14 +113,14 @@ class Lake:
         self.frame(name, put).write.format("delta").mode("overwrite").save(self._path(name))
         self._record(name, put)
 
-    def delete(self, name: str, **where: Any) -> None:
+    def delete(self, name: str, /, **where: Any) -> None:
         """Delete the rows whose columns have these values (None is a value); all rows if none is named."""
         self._delta(name).delete(self._condition(name, where) if where else None)
         self._record(
             name, tuple(r for r in self.tables[name].rows if not self._fits(name, r, where))
         )
 
-    def update(self, name: str, put: Mapping[str, Any], **where: Any) -> None:
+    def update(self, name: str, put: Mapping[str, Any], /, **where: Any) -> None:
         """Set columns of the rows whose columns have these values."""
         table = self.tables[name]
         values = {quoted(c): self._literal(name, c, v) for c, v in put.items()}

@@ -10,7 +10,7 @@ import pytest
 from test_delta_log import DV, Table, add, meta, op, protocol, remove
 
 from rollview.sources.delta_lake import listed
-from rollview.sources.delta_lake.listed import files_at, plain_files
+from rollview.sources.delta_lake.listed import files_at, plain_files, small_version
 
 
 @pytest.fixture
@@ -95,3 +95,32 @@ def test_files_with_vectors_elsewhere_are_left_to_delta_lake(table: Table) -> No
     far = {**DV, "storageType": "p", "pathOrInlineDv": "s3://bucket/vector.bin"}
     table.commit(op("DELETE"), protocol(3), remove("b"), add("b", deletionVector=far))
     assert plain_files(newest(table, 3), 3) is None
+
+
+def test_a_small_version_is_its_schema_and_its_files(table: Table, monkeypatch) -> None:
+    found = small_version(table.location, 2)
+    assert found is not None
+    assert found.schema == meta()["metaData"]["schemaString"]
+    assert found.files == (f"{table.location}/b", f"{table.location}/c")
+    assert small_version(table.location, 0) is None, "without files there is nothing to read"
+    assert small_version(table.location, 9) is None, "there is no such version"
+    for name, less in (("FEW_FILES", 1), ("FEW_BYTES", 639)):
+        with monkeypatch.context() as patched:
+            patched.setattr(listed, name, less)
+            assert small_version(table.location, 2) is None, name
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        (meta(partitions=["id"]),),
+        (meta(config={"delta.columnMapping.mode": "name"}), protocol(2)),
+        (protocol(3, ["typeWidening"]),),
+        (remove("b"), add("b", deletionVector=DV)),
+    ],
+    ids=["partitions", "column mapping", "an unknown feature", "hidden rows"],
+)
+def test_what_is_not_plain_is_no_small_version(table: Table, odd: tuple[object, ...]) -> None:
+    table.commit(op("WRITE"), *odd)
+    assert small_version(table.location, 2) is not None
+    assert small_version(table.location, 3) is None

@@ -69,3 +69,21 @@ def test_l20_the_rows_of_all_views_of_a_round_are_read_together(tmp_path, monkey
 
     monkeypatch.setattr(Ledger, "_rows", asked)
     assert (steady.view("v"), steady.blocks("v"), steady.block(make.blocks()[0].name)) == want
+
+
+def test_l20_what_is_a_view_is_no_table_and_builds_that_were_left_are_known(tmp_path, monkeypatch):
+    ledger = make.registered(Ledger.open(tmp_path, create=True))
+    for name in ("left", "whole"):
+        ledger.add_view(make.view(name), make.blocks(name))
+    ledger.begin("build", "left", {})
+    assert [ledger.being_built(name) for name in ("left", "whole")] == [True, False]
+    known = SteadyLedger(ledger).owning(["left", "whole"])
+    other = SteadyLedger(ledger).owning(["whole"])
+    assert other.being_built("left"), "not its own: read anew"
+
+    def asked(*_: object) -> None:
+        raise AssertionError("asked again")
+
+    monkeypatch.setattr(Ledger, "_rows", asked)
+    assert [known.being_built(name) for name in ("left", "whole")] == [True, False]
+    assert known.relation("left") is known.relation("whole") is None

@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from sqlalchemy import Table
+from sqlalchemy import Update
 
 from rollview.changes import Csn
 from rollview.ledger.rows import BaseRelation, CapturedChange, SchemaEpoch
 from rollview.ledger.store import BlockRow, Ledger, ViewRow
 
 T = TypeVar("T")
+OWN = ("view", "block", "being_built")
+"""What is asked about a view that is refreshed in the round (L20)."""
 
 
 class SteadyLedger(Ledger):
@@ -38,10 +40,14 @@ class SteadyLedger(Ledger):
         wanted = frozenset(views)
         mine = [row for row in self.views() if row.name in wanted]
         blocks = [row for row in self.every_block() if row.view in wanted]
-        other = SteadyLedger(self, [*(row.name for row in mine), *(row.name for row in blocks)])
-        other._said = {k: v for k, v in self._said.items() if k[0] not in ("view", "block")}
+        begun = {intent.subject for intent in self.intents("build")}
+        own = [*(row.name for row in mine), *(row.name for row in blocks)]
+        other = SteadyLedger(self, own)
+        other._said = {k: v for k, v in self._said.items() if k[0] not in OWN}
         other._said |= {("view", row.name): row for row in mine}
         other._said |= {("block", row.name): row for row in blocks}
+        other._said |= {("being_built", row.name): row.name in begun for row in mine}
+        other._said |= {("relation", name): None for name in own}  # what is a view is no table
         for row in sorted(blocks, key=lambda row: row.number):
             other._blocks.setdefault(row.view or "", []).append(row.name)
         return other
@@ -85,6 +91,11 @@ class SteadyLedger(Ledger):
         """The block of that name."""
         return self._once(super().block, name) if self._settled(name) else super().block(name)
 
+    def being_built(self, view: str) -> bool:
+        """Whether a build of the view had been left when its turn came: whoever asks goes on with it."""
+        known = self._settled(view)
+        return self._once(super().being_built, view) if known else super().being_built(view)
+
     def blocks(self, view: str) -> list[BlockRow]:
         """The blocks of the view, in order of number."""
         if not self._settled(view):
@@ -94,6 +105,6 @@ class SteadyLedger(Ledger):
     def _settled(self, name: str) -> bool:
         return name in self._own and not self._transactions.open
 
-    def _set(self, table: Table, kind: str, name: str, given: dict[str, Any]) -> None:
-        super()._set(table, kind, name, given)
+    def _set(self, statement: Update, kind: str, name: str, given: dict[str, Any]) -> None:
+        super()._set(statement, kind, name, given)
         self._said.pop((kind, name), None)

@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Engine, Select, Table, delete, func, insert, select, union_all, update
+from sqlalchemy import Engine, Select, Table, Update, delete, func, insert, select, union_all
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rollview.changes import Csn
@@ -49,6 +49,9 @@ from rollview.ledger.statements import (
     INTENTS_OF,
     NEWEST,
     NOT_TRASH,
+    OF,
+    SET_BLOCK,
+    SET_VIEW,
     STEPS_AFTER,
     STEPS_IN,
     VIEW,
@@ -280,7 +283,7 @@ class Ledger:
     ) -> None:
         """Change what is given."""
         given = {"state": state, "reason": reason, "view_time": view_time, "options": options}
-        self._set(tables.views, "view", name, given)
+        self._set(SET_VIEW, "view", name, given)
 
     def drop_view(self, name: str) -> None:
         """Forget a view with its blocks, steps and subscribers (L17); its history stays."""
@@ -337,7 +340,7 @@ class Ledger:
         given: dict[str, Any] = {"frontier": frontier, "oldest": oldest}
         given |= {"folded_version": folded_version}
         given |= {"fold_times": fold_times, "rows": rows, "bytes": bytes, "told_by": told_by}
-        self._set(tables.blocks, "block", name, given)
+        self._set(SET_BLOCK, "block", name, given)
 
     def add_step(self, step: Step) -> None:
         """Make a written step visible."""
@@ -398,6 +401,10 @@ class Ledger:
         if kind is None:
             return self._rows(Intent, INTENTS)
         return self._rows(Intent, INTENTS_OF, name=kind)
+
+    def being_built(self, view: str) -> bool:
+        """Whether a build of the view was begun and not ended."""
+        return any(intent.subject == view for intent in self.intents("build"))
 
     def set_subscriber(self, view: str, name: str, csn: Csn) -> None:
         """Keep the view's changes after `csn` for the subscriber."""
@@ -461,9 +468,8 @@ class Ledger:
             statement = statement.on_conflict_do_nothing(index_elements=key)
         self._write(statement)
 
-    def _set(self, table: Table, kind: str, name: str, given: dict[str, Any]) -> None:
+    def _set(self, statement: Update, kind: str, name: str, given: dict[str, Any]) -> None:
         changed = {column: value for column, value in given.items() if value is not None}
         with self.atomic():
-            there = update(table).where(table.c.name == name)
-            if changed and not self._write(there.values(changed)):
+            if changed and not self._write(statement, {**changed, OF.key: name}):
                 raise StepConflict(f'{kind} "{name}" is not there and cannot be changed')

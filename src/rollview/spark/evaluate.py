@@ -22,6 +22,7 @@ from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.classic.dataframe import DataFrame as Classic
 from sqlglot import exp
 
 from rollview.calculus.queries import LeafName, in_parts
@@ -150,6 +151,11 @@ def without_history(rows: DataFrame) -> DataFrame:
     return rows.coalesce(MOST_PARTITIONS).localCheckpoint(eager=False).persist()
 
 
+def analysed(spark: SparkSession, text: str) -> DataFrame:
+    """The DataFrame of a query without arguments: PySpark's `sql` makes four more calls into the JVM to say so."""
+    return Classic(spark._jsparkSession.sql(text), spark)
+
+
 def bound(
     spark: SparkSession, tree: exp.Expr, leaves: Mapping[str, DataFrame], copy: bool = True
 ) -> DataFrame:
@@ -157,7 +163,7 @@ def bound(
     for name, rows in leaves.items():
         rows.createOrReplaceTempView(name)
     try:
-        return spark.sql(tree.sql(dialect="spark", copy=copy))
+        return analysed(spark, tree.sql(dialect="spark", copy=copy))
     finally:
         for name in leaves:
             spark.catalog.dropTempView(name)
@@ -217,6 +223,8 @@ def jobs_of(spark: SparkSession) -> Iterator[Callable[[], int]]:
     group = f"rollview-{uuid.uuid4().hex}"
     context.setJobGroup(group, "rollview")
     try:
-        yield lambda: len(context.statusTracker().getJobIdsForGroup(group))
+        # PySpark's own way makes a list of them, at a call into the JVM for each.
+        tracker = context.statusTracker()._jtracker
+        yield lambda: len(tracker.getJobIdsForGroup(group))
     finally:
         context.setLocalProperty("spark.jobGroup.id", "")

@@ -35,7 +35,7 @@ from rollview.calculus.steps import BlockTerm, stepped_text
 from rollview.calculus.terms import Changes, Factor, Term
 from rollview.changes import COUNT, STAMP, Csn
 from rollview.sources.frames import frame
-from rollview.spark.evaluate import Leaves
+from rollview.spark.evaluate import Leaves, analysed
 from rollview.spark.fetched import Answers, joined
 from rollview.spark.relations import Relations
 from rollview.views.blocks import Block, Join
@@ -220,7 +220,7 @@ def over_views(
     text = stepped_text(block, tuple(join for join, _ in step.terms), apart)
     for product, view in views.items():
         text = text.replace(quoted(product), quoted(view))
-    return spark.sql(text)
+    return analysed(spark, text)
 
 
 def _by_join(terms: Iterable[BlockTerm]) -> dict[Join, list[int]]:

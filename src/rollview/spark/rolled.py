@@ -10,6 +10,7 @@ what a commit moves: apply.py and propagate.py.
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from types import MappingProxyType
 import pyarrow.parquet
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 from sqlglot import exp
 
 from rollview.calculus import rolled
@@ -31,6 +33,7 @@ from rollview.changes import BUCKET, COUNT, STAMP, Csn
 from rollview.errors import TimeNotReached
 from rollview.ledger.resolution import check_exact
 from rollview.ledger.store import BlockRow, Ledger, Step
+from rollview.sources.delta_lake.listed import small_version
 from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.sources.frames import empty_rows, frame
 from rollview.spark.added import added_up
@@ -250,6 +253,10 @@ class RolledTable:
 
     def _stored_at(self, row: BlockRow, version: int | None) -> DataFrame:
         path = str(self.folder(row) / "folded")
+        small = None if version is None else small_version(path, version)
+        if small is not None:
+            schema = StructType.fromJson(json.loads(small.schema))
+            return self.spark.read.schema(schema).parquet(*small.files)
         return self.spark.read.format("delta").option("versionAsOf", str(version)).load(path)
 
     def told_by(self, written: Folded) -> dict[str, object]:

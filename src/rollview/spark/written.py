@@ -97,17 +97,18 @@ class _TupleSerializer(CPickleSerializer):
 class _Tuples(pickle.Unpickler):
     """Reads what Spark wrote, but for the two calls that would make Rows of it."""
 
-    def find_class(self, module: str, name: str) -> Any:
-        match name:
-            case "_create_row_inbound_converter":
-                return _as_tuple
-            case "_parse_datatype_json_string":
-                return str
-        return super().find_class(module, name)
+    def find_class(self, module: str, name: str) -> Any:  # asked for every row
+        return _CALLS[name] if name in _CALLS else super().find_class(module, name)
 
 
-def _as_tuple(_type: str) -> Callable[..., tuple[object, ...]]:
-    return lambda *values: values
+def _tuple(*values: object) -> tuple[object, ...]:
+    return values
+
+
+_CALLS: dict[str, Callable[..., object]] = {
+    "_create_row_inbound_converter": lambda _type: _tuple,
+    "_parse_datatype_json_string": str,
+}
 
 
 def _as_number(field: StructField) -> Column:

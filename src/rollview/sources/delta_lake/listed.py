@@ -8,6 +8,8 @@ Delta Lake's reader asks its log by a job of 0.03 s if it knows the version befo
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from typing import Any
 
 from rollview.errors import SourceError
@@ -18,6 +20,8 @@ from rollview.sources.delta_lake.log import DataFile, TableCommit
 
 MOST_FILES = 64
 """Tables of more files gain from what Delta Lake knows of them: it leaves out those that a condition excludes."""
+FEW_FILES, FEW_BYTES = 8, 32 * 2**20
+"""A version of no more is read sooner as Parquet than Delta Lake's reader has looked at its log (0.07 s, 0.17 s)."""
 MOST_COMMITS = 20
 """Commits after the last whole list that are read for it."""
 
@@ -32,6 +36,29 @@ def plain_files(relation: BaseRelation, version: int) -> list[DataFile] | None:
     if files is None or not 0 < len(files) <= MOST_FILES:
         return None
     return files if all(map(_plain, files)) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """A version whose files are few, with no row hidden: its schema as JSON, and where they are."""
+
+    schema: str
+    files: tuple[str, ...]
+
+
+def small_version(location: str, version: int) -> Small | None:
+    """The version, if it is small and can be read as plain Parquet (N1)."""
+    state, files = log.state_at(location, version), files_at(location, version)
+    if state is None or not files or len(files) > FEW_FILES:
+        return None
+    metadata, protocol = state
+    properties = {"configuration": metadata.configuration, "reader_version": protocol.reader_version,
+                  "reader_features": protocol.reader_features}  # fmt: skip
+    odd = metadata.partition_columns or not plain_table(properties)
+    hides = any(f.deletion_vector is not None or log.on_other_file_system(f.path) for f in files)
+    if odd or hides or sum(f.size for f in files) > FEW_BYTES:
+        return None
+    return Small(metadata.schema, tuple(os.path.join(location, f.path) for f in files))
 
 
 def _plain(file: DataFile) -> bool:
