@@ -1,7 +1,8 @@
 """The Spark session of the tests: rollview's own, small, and quick to warm up.
 
 `make test` lets Spark interpret its plans: compiling them takes most of the time of so many small queries.
-`make test-all` sets ROLLVIEW_COMPILED, and Spark compiles them, as it does for users.
+`make test-all` sets ROLLVIEW_COMPILED, and Spark compiles them, as it does for users; not for golden cases and random
+views, of which there are so many.
 """
 
 from __future__ import annotations

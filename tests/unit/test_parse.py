@@ -13,6 +13,7 @@ from duck import Duck, bag
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rollview.errors import ConfigError
 from rollview.views.blocks import Definition, Reduce, Union, inputs, joins
 from rollview.views.parse import parse_query, parse_view, relation_identifier
 from rollview.views.syntax import RollviewSpark
@@ -423,3 +424,13 @@ def test_ties_are_settled_before_any_block_is_made(ducks: list[Duck]):
     inner = "SELECT id, cust, qty FROM lake.sales ORDER BY qty LIMIT 2"
     definition = parsed(ducks[0], f"SELECT MAX_BY(q.id, q.cust) FROM ({inner}) q")
     assert "ORDER BY `qty`, `id`, `cust`" in definition.blocks[0].having
+
+
+def test_the_compiled_build_of_sqlglot_is_named_with_what_to_do(monkeypatch) -> None:
+    def compiled(*_: object, **__: object) -> None:
+        raise TypeError("interpreted classes cannot inherit from compiled")
+
+    monkeypatch.setattr(RollviewSpark.Parser, "__init__", compiled)
+    with pytest.raises(ConfigError, match="sqlglotc") as raised:
+        parse_view("v", "SELECT 1 AS a", {}, Duck({}).describe)
+    assert "pip uninstall sqlglotc" in raised.value.hint

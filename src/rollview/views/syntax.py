@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -21,7 +22,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from rollview.errors import ViewRefused
+from rollview.errors import ConfigError, ViewRefused
 
 LONGEST_SQL = 64 * 1024
 DEEPEST_NESTING = 100
@@ -54,6 +55,17 @@ class RollviewSpark(Spark):
         FUNCTIONS = {}  # noqa: RUF012
         ARRAY_CONSTRUCTORS = {}  # noqa: RUF012
         FUNCTION_PARSERS = {k: SparkParser.FUNCTION_PARSERS[k] for k in SYNTAX_CALLS}  # noqa: RUF012
+
+    def parser(self, **options: Any) -> SparkParser:
+        """A parser of our own, which the compiled build of sqlglot does not allow."""
+        try:
+            return self.Parser(dialect=self, **options)
+        except TypeError as error:
+            raise ConfigError(
+                "rollview cannot read SQL: sqlglot is installed in its compiled build (sqlglotc)",
+                str(error),
+                "pip uninstall sqlglotc, then pip install --force-reinstall --no-deps sqlglot",
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
