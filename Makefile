@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick test-all golden-rewrite check bench bench-large bench-postgresql bench-compare docs lock clean
+.PHONY: help setup demo test test-quick test-all golden-rewrite check bench bench-shapes bench-large bench-postgresql bench-compare docs lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -43,6 +43,10 @@ check: $(READY) ## Check style, types and the direction of imports
 
 bench: $(READY) ## Measure, write bench/results and docs/performance.md
 	$(BIN)/python -m bench all --vectors both --save
+	$(BIN)/python -m bench report
+
+bench-shapes: $(READY) ## Measure what SQL has besides select-joins and sums, and write the same
+	$(BIN)/python -m bench shapes --save
 	$(BIN)/python -m bench report
 
 bench-large: $(READY) ## Measure every cell of the star, and 30 and 100 million rows (hours)
