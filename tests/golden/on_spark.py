@@ -22,7 +22,7 @@ from duck import duck_sql
 from golden.case import Row, Schema, Transaction
 from golden.stored import below_zero
 from oracle.compare import Bag, collected, difference, text_of
-from oracle.lake import Lake
+from oracle.lake import Lake, Recorded
 from pyspark.sql import DataFrame, SparkSession
 
 import rollview
@@ -75,6 +75,7 @@ class OnSpark:
         self.lake.registered()
         self.views: list[Viewed] = []
         self.compared = 0
+        self._read: dict[tuple[str, int], DataFrame] = {}
 
     def commit(self, changes: Transaction) -> None:
         """A transaction, one Delta Lake commit a table."""
@@ -160,12 +161,21 @@ class OnSpark:
         names = {}
         for table, recorded in self.lake.at(csn).items():
             names[f"lake.{table}"] = f"of_{table}"
-            self.lake.version(recorded).createOrReplaceTempView(f"of_{table}")
+            self.read(recorded).createOrReplaceTempView(f"of_{table}")
         for name, sql in view.views:
             answer = self.spark.sql(_over(sql, names))
             answer.createOrReplaceTempView(f"of_{name}")
             names[name] = f"of_{name}"
         return answer
+
+    def read(self, recorded: Recorded) -> DataFrame:
+        """A version as Delta Lake shows it, fetched once: many views ask for it, some of them several times."""
+        key = recorded.table, recorded.version
+        if key not in self._read:
+            rows = self.lake.version(recorded)
+            there = rows.toArrow().combine_chunks()  # Spark 4.2 stops at a piece without rows
+            self._read[key] = self.spark.createDataFrame(there, rows.schema).coalesce(1)
+        return self._read[key]
 
     def by_duckdb(self, view: Viewed, csn: int) -> Bag:
         """The user's SQL over the recorded rows."""

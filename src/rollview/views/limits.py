@@ -268,7 +268,9 @@ def _call_refused(text: Text, node: exp.Expr, name: str, limits: Limits) -> View
         reason = "OPERATOR_NOT_SUPPORTED" if name in UNCOMPARED else "NON_DETERMINISTIC_EXPRESSION"
         refusal = Refusal(f"aggregate {name}", INSTEAD[name], reason)
     elif name in ("WINDOW", "SESSION_WINDOW", "WINDOW_TIME"):
-        refusal = Refusal(f"function {name}", "group by DATE_TRUNC('hour', time) or the like")
+        hint = "group by DATE_TRUNC('hour', t), or for 300 seconds by "
+        hint += "TIMESTAMP_SECONDS(UNIX_SECONDS(t) - PMOD(UNIX_SECONDS(t), 300))"
+        refusal = Refusal(f"function {name}", hint)
     else:
         alike = difflib.get_close_matches(name, sorted(limits.functions), 1)
         hint = "call Spark's deterministic functions, or those in deterministic_functions"

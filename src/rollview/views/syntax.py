@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import sqlglot
@@ -154,6 +155,9 @@ def tokens_of(subject: str, sql: str) -> Text:
         raise text.refused((start, start + 1), "syntax error", hint, "SYNTAX_ERROR") from error
     if not tokens:
         raise text.refused(None, "no SQL", "write a SELECT statement", "SYNTAX_ERROR")
+    for token, following in pairwise(tokens):
+        if token.token_type == TokenType.WINDOW and following.token_type == TokenType.L_PAREN:
+            token.token_type = TokenType.VAR  # a call; the clause has a name there
     return Text(subject, sql, tokens)
 
 
@@ -182,7 +186,7 @@ def parse_select(text: Text) -> exp.Query:
 
 def _check_tokens(text: Text) -> None:
     """Refuse what sqlglot reads, but Spark does not: statements, pipes, a comma before FROM."""
-    for token, following in zip(text.tokens, text.tokens[1:], strict=False):
+    for token, following in pairwise(text.tokens):
         place = (token.start, token.end + 1)
         if token.token_type == TokenType.SEMICOLON and following.token_type != TokenType.SEMICOLON:
             raise text.refused(
