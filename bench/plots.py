@@ -144,8 +144,9 @@ def _commits(cells: Sequence[Cell]) -> Figure:
         step = c["commits"] / len(c["course"])
         axes.plot([step * (k + 1) for k in range(len(c["course"]))], c["course"], "o-",
                   label=VIEWS[c["view"]], color=colour)  # fmt: skip
+    top = 1.1 * max(seconds for c in cells for seconds in c["course"])
     axes.set(title="refresh of 10 changes, commit after commit", xlabel="commits so far",
-             ylabel="seconds, median of a hundred", ylim=(0, None))  # fmt: skip
+             ylabel="seconds, median of a hundred", ylim=(0, top))  # fmt: skip
     _legend(figure, axes)
     return figure
 
