@@ -107,14 +107,20 @@ def write() -> None:
 
 
 def _machine() -> str:
-    files = [results.path(name, True) for name in BENCHMARKS]
-    machines = [json.loads(f.read_text())["machine"] for f in files if f.exists()]
-    if not machines:
-        return "Nothing was measured yet."
-    m = max(machines, key=lambda m: str(m["at"]))
+    """The machines, each with what was measured on it: ratios of one are not compared with times of another."""
+    found: dict[str, list[str]] = {}
+    for name in BENCHMARKS:
+        if (file := results.path(name, True)).exists():
+            found.setdefault(_described(json.loads(file.read_text())["machine"]), []).append(name)
+    if len(found) < 2:
+        return "".join(f"Machine: {one}." for one in found) or "Nothing was measured yet."
+    return "\n".join(f"- {', '.join(names)}: {one}." for one, names in found.items())
+
+
+def _described(m: dict[str, Any]) -> str:
     hardware = f"{m['cores']} cores of {m['processor']}, {m['memory_gib']} GiB, {m['system']}"
     software = f"PySpark {m['pyspark']}, delta-spark {m['delta-spark']}, rollview {m['rollview']}"
-    return f"Machine: {hardware}; Python {m['python']}, {software}; last run {m['at']}."
+    return f"{hardware}; Python {m['python']}, {software}; {m['at']}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
