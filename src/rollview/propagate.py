@@ -45,8 +45,7 @@ from rollview.spark.probes import JoinTerm, Probed, probed_inputs
 from rollview.spark.products import SHARED_ROWS, Products, over_views
 from rollview.spark.recursion import Small, SparkRecursion
 from rollview.spark.relations import Reach, Relations
-from rollview.spark.rolled import Written
-from rollview.spark.written import COLLECTED_ROWS
+from rollview.spark.written import COLLECTED_ROWS, Written
 from rollview.views.blocks import (
     BagReduce,
     Block,

@@ -36,7 +36,7 @@ from rollview.sources.postgresql.table import Table, table_of
 from rollview.sources.registration import check_readers
 from rollview.spark.live import read_folder
 from rollview.spark.replica import Replica
-from rollview.spark.rolled import Written
+from rollview.spark.written import Written
 from rollview.views.syntax import quoted
 
 if TYPE_CHECKING:

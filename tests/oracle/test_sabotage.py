@@ -218,7 +218,7 @@ def test_null_compared_by_equality(
         pairs = [(queries.column(k.name, left), queries.column(k.name, right)) for k in keys]
         return queries.every(exp.EQ(this=a, expression=b) for a, b in pairs)
 
-    monkeypatch.setattr(rolled, "_alike", equal)
+    monkeypatch.setattr(rolled, "alike", equal)
     warehouse.refresh("plain")
     assert found(played, warehouse, ("plain", 5), ("plain", 6)) == both(("plain", 6))
 

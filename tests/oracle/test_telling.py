@@ -8,6 +8,7 @@ from oracle.lake import Lake
 from oracle.oracles import Oracles
 
 import rollview
+from rollview.changes import STAMP
 from rollview.spark import pending, rolled
 from rollview.spark.evaluate import jobs_of
 
@@ -24,13 +25,17 @@ def lake(spark, tmp_path, monkeypatch):
     return made
 
 
+FEW = pending.MOST_PENDING
+
+
 @pytest.mark.parametrize(
-    ("buckets", "few"), [(1, 0), (1, pending.MOST_PENDING), (2, pending.MOST_PENDING)]
+    ("buckets", "few", "for_a_step"), [(1, 0, 0), (1, FEW, 50_000), (1, FEW, 0), (2, FEW, 0)]
 )
 def test_s4_rows_are_taken_by_the_columns_that_tell_them_apart(
-    spark, lake, tmp_path, buckets, few, monkeypatch
+    spark, lake, tmp_path, buckets, few, for_a_step, monkeypatch
 ):
     monkeypatch.setattr(pending, "MOST_PENDING", few)
+    monkeypatch.setattr(rolled, "ROWS_FOR_A_STEP", for_a_step)
     with rollview.open(tmp_path / "wh", spark=spark) as warehouse:
         warehouse.add_source("lake", delta=str(lake.folder))
         lake.registered()
@@ -62,16 +67,20 @@ MANY_TYPES = """SELECT id, CAST(id AS DECIMAL(10, 2)) AS d, CAST(id AS STRING) A
     CAST(CASE WHEN amount > 10 THEN 'NaN' ELSE '0.5' END AS DOUBLE) AS f, amount > 10 AS b FROM lake.sales"""
 
 
-@pytest.fixture
-def pending_rows(spark, lake, tmp_path):
-    """A warehouse whose view has pending rows: taken, added, both, and added to be taken again."""
+@pytest.fixture(params=[50_000, 0], ids=["apart", "in one"])
+def pending_rows(spark, lake, tmp_path, request, monkeypatch):
+    """A warehouse whose view has pending rows: taken, added, both, and added to be taken again.
+
+    The rows of the log are read beside the folded ones, or in one with them.
+    """
+    monkeypatch.setattr(rolled, "ROWS_FOR_A_STEP", request.param)
     with rollview.open(tmp_path / "wh", spark=spark) as warehouse:
         warehouse.add_source("lake", delta=str(lake.folder))
         lake.registered()
         warehouse.create("v", MANY_TYPES, policy="incremental")
         assert warehouse.ledger.block("v").telling == ("id",)
         lake.delete("sales", id=3)
-        lake.insert("sales", [(30, 12), (31, 10), (31, 10), (None, None)])
+        lake.insert("sales", [(30, 12), (31, 10), (32, 10), (None, None)])
         lake.update("sales", {"amount": 12}, id=4)
         lake.delete("sales", id=30)
         warehouse.refresh("v")
@@ -84,7 +93,30 @@ def test_z2_few_pending_rows_are_netted_on_the_driver(spark, lake, pending_rows)
     with jobs_of(spark) as jobs:
         rows = pending_rows.table("v")
         assert jobs() == 0
-    assert "LocalTableScan" in rows._jdf.queryExecution().executedPlan().toString()
+    plan = rows._jdf.queryExecution().executedPlan().toString()
+    assert "LocalTableScan" in plan
+    assert ("Union" in plan) == (rolled.ROWS_FOR_A_STEP > 0)
+
+
+def test_z3_copies_are_netted_as_before(lake, pending_rows):
+    lake.insert("sales", [(33, 10), (33, 10)])
+    pending_rows.refresh("v")
+    Oracles(lake, {"v": MANY_TYPES}).hold(pending_rows, [("v", t) for t in range(lake.csn + 1)])
+
+
+def test_z3_rows_that_came_in_vain_are_seen_if_nobody_names_them(lake, pending_rows, monkeypatch):
+    """Sabotage: it breaks the one way that asks, and no other."""
+
+    def nothing(added, staying, names):
+        return added.select([*names, STAMP]).slice(0, 0)
+
+    monkeypatch.setattr(pending, "_in_vain", nothing)
+    oracles = Oracles(lake, {"v": MANY_TYPES})
+    if rolled.ROWS_FOR_A_STEP:
+        oracles.hold(pending_rows, [("v", lake.csn)])
+    else:
+        with pytest.raises(AssertionError):
+            oracles.hold(pending_rows, [("v", lake.csn)])
 
 
 def test_z2_rows_of_other_times_are_seen(lake, pending_rows, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from test_delta_log import DV, Table, add, meta, op, protocol, remove
 
 from rollview.sources.delta_lake import listed
-from rollview.sources.delta_lake.listed import files_at, plain_files, small_version
+from rollview.sources.delta_lake.listed import files_at, parquet_version, plain_files
 
 
 @pytest.fixture
@@ -97,30 +97,34 @@ def test_files_with_vectors_elsewhere_are_left_to_delta_lake(table: Table) -> No
     assert plain_files(newest(table, 3), 3) is None
 
 
-def test_a_small_version_is_its_schema_and_its_files(table: Table, monkeypatch) -> None:
-    found = small_version(table.location, 2)
+def test_a_version_of_few_files_is_its_schema_and_its_files(table: Table, monkeypatch) -> None:
+    found = parquet_version(table.location, 2)
     assert found is not None
-    assert found.schema == meta()["metaData"]["schemaString"]
+    assert json.loads(found.schema) == json.loads(meta()["metaData"]["schemaString"])
     assert found.files == (f"{table.location}/b", f"{table.location}/c")
-    assert small_version(table.location, 0) is None, "without files there is nothing to read"
-    assert small_version(table.location, 9) is None, "there is no such version"
-    for name, less in (("FEW_FILES", 1), ("FEW_BYTES", 639)):
-        with monkeypatch.context() as patched:
-            patched.setattr(listed, name, less)
-            assert small_version(table.location, 2) is None, name
+    assert parquet_version(table.location, 0) is None, "without files there is nothing to read"
+    assert parquet_version(table.location, 9) is None, "there is no such version"
+    assert parquet_version(table.location, 2, most=1) is None
+
+
+def test_columns_of_partitions_are_not_in_the_files(table: Table) -> None:
+    table.commit(op("WRITE"), meta(partitions=["id"]))
+    found, whole = parquet_version(table.location, 3), parquet_version(table.location, 2)
+    assert found is not None and whole is not None
+    names = [[f["name"] for f in json.loads(one.schema)["fields"]] for one in (found, whole)]
+    assert names[0] == [name for name in names[1] if name != "id"] != names[1]
 
 
 @pytest.mark.parametrize(
     "odd",
     [
-        (meta(partitions=["id"]),),
         (meta(config={"delta.columnMapping.mode": "name"}), protocol(2)),
         (protocol(3, ["typeWidening"]),),
         (remove("b"), add("b", deletionVector=DV)),
     ],
-    ids=["partitions", "column mapping", "an unknown feature", "hidden rows"],
+    ids=["column mapping", "an unknown feature", "hidden rows"],
 )
-def test_what_is_not_plain_is_no_small_version(table: Table, odd: tuple[object, ...]) -> None:
+def test_what_is_not_plain_is_no_parquet(table: Table, odd: tuple[object, ...]) -> None:
     table.commit(op("WRITE"), *odd)
-    assert small_version(table.location, 2) is not None
-    assert small_version(table.location, 3) is None
+    assert parquet_version(table.location, 2) is not None
+    assert parquet_version(table.location, 3) is None

@@ -4,7 +4,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from rollview.changes import COUNT, STAMP
-from rollview.spark.rolled import measured
+from rollview.spark.written import measured
 
 
 def step(folder, *pieces):

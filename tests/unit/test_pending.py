@@ -2,10 +2,15 @@
 
 import datetime as dt
 import math
+import tempfile
+from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 from rollview.calculus.rolled import Window
@@ -99,3 +104,81 @@ def test_many_rows_are_netted_by_spark(tmp_path, monkeypatch):
 def test_buckets_of_different_times_are_netted_by_spark(tmp_path):
     span = Window((((0,), Csn(0), Csn(1), 1), ((1,), Csn(0), Csn(2), 1)))
     assert pending.patch(tmp_path, [step(tmp_path, 1, [(1, 1, row(1))])], span, COLUMNS) is None
+
+
+def unseen(folder, steps, lo, hi, sign=1):
+    rows = pending.unseen(folder, steps, Window(((None, Csn(lo), Csn(hi), sign),)), COLUMNS)
+    return None if rows is None else [_plain(row.values()) for row in rows.to_pylist()]
+
+
+def _plain(values):
+    """Values as Spark compares them: NULL is NULL, NaN is NaN, -0.0 is 0.0."""
+    return tuple(repr(v + 0.0) if isinstance(v, float) else v for v in values)
+
+
+VALUES = st.builds(
+    row, st.sampled_from([1, 2, None]), st.sampled_from([0.0, -0.0, math.nan, ODD_NAN, None])
+)
+LOG = st.lists(
+    st.tuples(st.integers(1, 4), st.sampled_from([1, 1, 1, -1, -1, 2]), VALUES), max_size=7
+)
+
+
+def shown(folded, log, hidden, lo, hi):
+    """What a reader of both shows."""
+    old = [r for r in folded if (*r, None) not in hidden]
+    came = [(r, stamp) for stamp, count, r in log if count > 0 and lo < stamp <= hi]
+    return Counter(old + [r for r, stamp in came if (*r, stamp) not in hidden])
+
+
+@given(LOG, st.integers(0, 2), st.integers(2, 4))
+def test_z3_what_is_seen_of_folded_rows_and_log_is_their_sum(log, lo, hi):
+    with tempfile.TemporaryDirectory() as folder:
+        steps = [step(Path(folder), 1, log)] if log else []
+        hidden = unseen(Path(folder), steps, lo, hi)
+    plain = [(stamp, count, _plain(r)) for stamp, count, r in log]
+    net = Counter()
+    for stamp, count, r in plain:
+        if lo < stamp <= hi:
+            net[r] += count
+    folded = [_plain(row(9)), *(r for r, count in net.items() if count < 0)]
+    if hidden is None:
+        within = [(stamp, count, r) for stamp, count, r in plain if lo < stamp <= hi and count > 0]
+        twice = Counter((stamp, r) for stamp, _, r in within)
+        assert any(c > 1 for _, c, _ in within) or max([*net.values(), *twice.values()]) > 1
+    else:
+        want = Counter({r: max(0, net[r] + folded.count(r)) for r in {*net, *folded}})
+        assert shown(folded, plain, hidden, lo, hi) == +want
+
+
+def test_z3_the_last_of_several_stays(tmp_path, monkeypatch):
+    log = [
+        (1, 1, row(1)),
+        (2, -1, row(1)),
+        (3, 1, row(1)),
+        (3, -1, row(2)),
+        (2, 1, row(3)),
+        (3, -1, row(3)),
+    ]
+    steps = [step(tmp_path, 1, log)]
+    assert sorted(unseen(tmp_path, steps, 0, 3), key=repr) == [
+        (*_plain(row(1)), 1), (*_plain(row(2)), None), (*_plain(row(3)), 2)]  # fmt: skip
+    monkeypatch.setattr(pending, "_in_vain", lambda added, staying, names: None)
+    assert unseen(tmp_path, steps, 0, 3) is None
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        [(1, 2, row(1))],
+        [(1, 1, row(1)), (2, 1, row(1))],
+        [(1, 1, row(1)), (1, 1, row(1)), (2, -1, row(1))],
+    ],
+    ids=["two in one", "copies", "two of one stamp"],
+)
+def test_z3_where_it_is_not_told_which_one_stays_there_is_no_answer(tmp_path, log):
+    assert unseen(tmp_path, [step(tmp_path, 1, log)], 0, 2) is None
+
+
+def test_z3_backwards_there_is_no_answer(tmp_path):
+    assert unseen(tmp_path, [step(tmp_path, 1, [(1, 1, row(1))])], 0, 1, sign=-1) is None

@@ -40,7 +40,6 @@ from rollview.views.blocks import Block, Column, Fixpoint, Reduce, Union
 from rollview.views.syntax import quoted
 
 FOLDED, LOG = "_rv_folded", "_rv_log"
-TAKEN, ADDED = "_rv_taken", "_rv_added"
 NEXT = "_rv_next"
 """The stamp at which the totals of a key move again."""
 
@@ -127,12 +126,13 @@ def netted(block: Block, rows: exp.Query, keep: exp.Expr | None) -> exp.Select:
 Same = Callable[[Sequence[Column], str, str], exp.Expr]
 
 
-def _same_key(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
+def same_key(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
+    """All columns of the key agree, NULL with NULL."""
     return every(exp.NullSafeEQ(this=column(k.name, left), expression=column(k.name, right))
                  for k in keys)  # fmt: skip
 
 
-def _alike(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
+def alike(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
     """The same hash of the key: one number is found faster than many values, NULL among them.
 
     Other keys may have the same hash. They are netted like those that are meant, and come out as they went in.
@@ -142,13 +142,13 @@ def _alike(keys: Sequence[Column], left: str, right: str) -> exp.Expr:
     return exp.EQ(this=next(hashes), expression=next(hashes))
 
 
-def _among(
+def among(
     rows: exp.Query, block: Block, others: exp.Query, kind: str, same: Same | None = None
 ) -> exp.Select:
     """The rows whose key is (SEMI) or is not (ANTI) like one of `others`."""
     all_of = select(expression("_rv_f.*")).from_(subquery(rows, "_rv_f"), copy=False)
-    alike = (same or _alike)(kept_keys(block), "_rv_f", "_rv_o")
-    return joined(all_of, subquery(others, "_rv_o"), kind, alike)
+    on = (same or alike)(kept_keys(block), "_rv_f", "_rv_o")
+    return joined(all_of, subquery(others, "_rv_o"), kind, on)
 
 
 def _counted(sign: str) -> exp.Expr:
@@ -181,13 +181,13 @@ def state(block: Block, span: Window, any_taken: bool) -> exp.Query:
         return netted(block, both, None)
     if not isinstance(block, Reduce) and not any_taken and not span.backward:
         return both
-    passed = _among(_folded(block), block, moved(block, span), "ANTI")
+    passed = among(_folded(block), block, moved(block, span), "ANTI")
     return union_all([passed, _touched(block, span)])
 
 
 def _touched(block: Block, span: Window) -> exp.Select:
     """Those rows of the state whose keys the log moves."""
-    old = _among(_folded(block), block, moved(block, span), "SEMI")
+    old = among(_folded(block), block, moved(block, span), "SEMI")
     return netted(block, union_all([old, moved(block, span)]), _counted(">"))
 
 
@@ -242,28 +242,15 @@ def visible(block: Block, span: Window, any_taken: bool, telling: Sequence[str] 
         return union_all([plain, repeated(block, moved(block, span))])
     if telling:
         taken, added = (netted(block, moved(block, span), _counted(sign)) for sign in "<>")
-        return union_all([_without(block, plain, taken, telling), repeated(block, added)])
-    passed = _among(plain, block, moved(block, span), "ANTI")
+        return union_all([without(block, plain, taken, telling), repeated(block, added)])
+    passed = among(plain, block, moved(block, span), "ANTI")
     return union_all([passed, repeated(block, _touched(block, span))])
 
 
-def patched(block: Block, telling: Sequence[str], taken: bool, added: bool) -> exp.Query:
-    """The same for a log that was netted before: TAKEN has the rows that go, ADDED those that come, if any do (S4)."""
-    names = [column(c.name) for c in kept_keys(block)]
-    rows: exp.Query = select(*names).from_(table(FOLDED, "_rv_g"), copy=False)
-    if taken:
-        gone = select(*(column(name) for name in telling)).from_(table(TAKEN, "_rv_t"), copy=False)
-        rows = _without(block, rows, gone, telling)
-    if not added:
-        return rows
-    come = select(*(n.copy() for n in names)).from_(table(ADDED, "_rv_a"), copy=False)
-    return union_all([rows, come])
-
-
-def _without(block: Block, rows: exp.Query, taken: exp.Query, telling: Sequence[str]) -> exp.Select:
+def without(block: Block, rows: exp.Query, taken: exp.Query, telling: Sequence[str]) -> exp.Select:
     """Folded rows without those that are taken, found by the columns that tell them apart."""
     known = [c for c in kept_keys(block) if c.name in telling]
-    return _among(rows, block, taken, "ANTI", lambda _, left, right: _alike(known, left, right))
+    return among(rows, block, taken, "ANTI", lambda _, left, right: alike(known, left, right))
 
 
 def repeated(block: Block, rows: exp.Query) -> exp.Select:
@@ -346,9 +333,7 @@ def _start(
     """The sums as of `lo` of the keys that move afterwards, with that stamp."""
     keys = [column(k) for k in block.keys]
     old = state(block, before, any_taken)
-    old = (
-        _among(old, block, inside.copy(), "SEMI", _same_key) if keys else _at_least_one(block, old)
-    )
+    old = among(old, block, inside.copy(), "SEMI", same_key) if keys else _at_least_one(block, old)
     return select(*keys, *(column(s) for s in (*(s.name for s in block.sums), COUNT)),
                   named(bigint(lo), STAMP)).from_(subquery(old, "_rv_b"), copy=False)  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 Z2  What is netted here is what Spark nets of the same rows: NULLs are alike, NaNs too, and -0.0 is 0.0. None where
     that takes more than comparing values: nested types, strings with a collation, buckets of different fold times.
+Z3  Where the log's own rows are read beside the folded ones, each row that is not to be seen is named: a folded one
+    by its values, one of the log by its values and its stamp. None where that does not tell which of several is meant.
 Knows files of steps, and no table. When rows are fetched by keys: fetched_rolled.py.
 """
 
@@ -66,34 +68,106 @@ def one_interval(span: Window) -> bool:
 
 def patch(warehouse: Path, steps: Sequence[Step], span: Window, columns: Columns) -> Patch | None:
     """The net effect of the steps in the window (Z2)."""
+    log = _log_in(warehouse, steps, span, columns)
+    if log is None:
+        return None
+    sign = span.parts[0][3]
+    net = _values(_netted(log, columns), log.schema, columns)
+    counts = [sign * count for count in net.column(COUNT).to_pylist()]
+    rows = net.drop_columns([COUNT])
+    return Patch(_repeated(rows, [-count for count in counts]), _repeated(rows, counts))
+
+
+def unseen(
+    warehouse: Path, steps: Sequence[Step], span: Window, columns: Columns
+) -> pa.Table | None:
+    """What readers of folded rows and log in one do not show: a folded row has no stamp, one of the log its own (Z3).
+
+    Rows of the log that take others away are not among them: no reader shows those. None also where copies are added.
+    """
+    log = None if span.backward else _log_in(warehouse, steps, span, columns)
+    if log is None:
+        return None
+    net = _netted(log, columns)
+    if any(pc.any(pc.greater(rows.column(COUNT), 1)).as_py() for rows in (log, net)):
+        return None
+    taken = net.filter(pc.less(net.column(COUNT), 0)).drop_columns([COUNT])
+    taken = taken.append_column(STAMP, pa.nulls(taken.num_rows, pa.int64()))
+    added = log.filter(pc.greater(log.column(COUNT), 0))
+    staying = net.filter(pc.greater(net.column(COUNT), 0))
+    if added.num_rows > staying.num_rows:
+        in_vain = _in_vain(_comparable(added, columns), staying, [name for name, _ in columns])
+        if in_vain is None:
+            return None
+        taken = pa.concat_tables([taken, in_vain])
+    return _values(taken, log.schema, columns)
+
+
+def _in_vain(added: pa.Table, staying: pa.Table, names: Sequence[str]) -> pa.Table | None:
+    """The added rows but for the last of each row that stays; None if one stays beside another of its stamp."""
+
+    def counted(rows: pa.Table, count: int) -> pa.Table:
+        counts = pa.repeat(pa.scalar(count, pa.int64()), rows.num_rows)
+        return rows.select([*names, STAMP]).append_column(COUNT, counts)
+
+    def added_up(
+        parts: Sequence[pa.Table], keys: Sequence[str], *what: tuple[str, str]
+    ) -> pa.Table:
+        rows = pa.concat_tables(parts).combine_chunks()
+        return rows.group_by(keys, use_threads=False).aggregate([*what, (COUNT, "sum")])
+
+    marked = staying.append_column(STAMP, pa.nulls(staying.num_rows, pa.int64()))
+    last = added_up([counted(added, 0), counted(marked, 1)], names, (STAMP, "max"))
+    last = last.filter(pc.equal(last.column(f"{COUNT}_sum"), 1))
+    last = last.select([*names, f"{STAMP}_max"]).rename_columns([*names, STAMP])
+    keys = [*names, STAMP]
+    left = added_up([counted(added, 1), counted(last, -1)], keys, (COUNT, "min"))
+    left = left.filter(pc.greater(left.column(f"{COUNT}_sum"), 0))
+    if pc.any(pc.less(left.column(f"{COUNT}_min"), 0)).as_py():
+        return None
+    return left.select(keys)
+
+
+def _log_in(
+    warehouse: Path, steps: Sequence[Step], span: Window, columns: Columns
+) -> pa.Table | None:
+    """The rows of the steps in the window, if they are few, and plain to compare (Z2)."""
     plain = all(
         kind in KEYS or kind in FLOATS or kind.startswith("decimal(") for _, kind in columns
     )
     if span.empty or not (plain and one_interval(span)):
         return None
     log = log_rows(warehouse, steps, columns, MOST_PENDING)
-    if log is None:
-        return None
-    ((_, lo, hi, sign),) = span.parts
-    net = _netted(within(log, lo, hi), columns)
-    counts = [sign * count for count in net.column(COUNT).to_pylist()]
-    rows = net.drop_columns([COUNT])
-    return Patch(_repeated(rows, [-count for count in counts]), _repeated(rows, counts))
+    ((_, lo, hi, _),) = span.parts
+    return None if log is None else within(log, lo, hi)
 
 
 def _netted(rows: pa.Table, columns: Columns) -> pa.Table:
-    """One row for each that differs, with the sum of its counts."""
+    """One row for each that differs, with the sum of its counts; fractions as their bits."""
     names = [name for name, _ in columns]
-    found = rows.combine_chunks()
-    for n, (name, kind) in enumerate(columns):
-        if kind in FLOATS:
-            found = found.set_column(n, name, _bits(found.column(name), FLOATS[kind]))
+    found = _comparable(rows, columns)
     found = found.group_by(names, use_threads=False).aggregate([(COUNT, "sum")])
-    found = found.select([*names, f"{COUNT}_sum"]).rename_columns([*names, COUNT]).combine_chunks()
-    for n, (name, kind) in enumerate(columns):
+    return found.select([*names, f"{COUNT}_sum"]).rename_columns([*names, COUNT]).combine_chunks()
+
+
+def _comparable(rows: pa.Table, columns: Columns) -> pa.Table:
+    """The rows with the bits of fractions: equal values have equal ones."""
+    found = rows.combine_chunks()
+    for name, kind in columns:
         if kind in FLOATS:
-            bits = found.column(name).combine_chunks()
-            found = found.set_column(n, name, bits.view(rows.schema.field(name).type))
+            n = found.column_names.index(name)
+            found = found.set_column(n, name, _bits(found.column(name), FLOATS[kind]))
+    return found
+
+
+def _values(rows: pa.Table, schema: pa.Schema, columns: Columns) -> pa.Table:
+    """The rows with fractions in place of their bits."""
+    found = rows.combine_chunks()
+    for name, kind in columns:
+        if kind in FLOATS:
+            n = found.column_names.index(name)
+            bits = pa.concat_arrays(found.column(name).chunks or [pa.array([], FLOATS[kind])])
+            found = found.set_column(n, name, bits.view(schema.field(name).type))
     return found
 
 

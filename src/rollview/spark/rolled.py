@@ -19,28 +19,28 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-import pyarrow.parquet
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
-from rollview.calculus import rolled
+from rollview.calculus import patched, rolled
+from rollview.calculus.patched import ADDED, BOTH, TAKEN, UNSEEN
 from rollview.calculus.queries import kept_keys, kept_sums
-from rollview.calculus.rolled import ADDED, FOLDED, LOG, TAKEN, Window
+from rollview.calculus.rolled import FOLDED, LOG, Window
 from rollview.calculus.rolling import high_water_mark
 from rollview.changes import BUCKET, COUNT, STAMP, Csn
 from rollview.errors import TimeNotReached
 from rollview.ledger.resolution import check_exact
 from rollview.ledger.store import BlockRow, Ledger, Step
-from rollview.sources.delta_lake.listed import small_version
+from rollview.sources.delta_lake.listed import MOST_FILES, parquet_version
 from rollview.sources.delta_lake.log import newest_version, read_commit
 from rollview.sources.frames import empty_rows, frame
 from rollview.spark.added import added_up
 from rollview.spark.evaluate import bound
-from rollview.spark.pending import patch
+from rollview.spark.pending import patch, unseen
 from rollview.spark.telling import ENOUGH_ROWS, telling_columns
-from rollview.spark.written import collected, plain_rows, write_rows
+from rollview.spark.written import Written, collected, measured, plain_rows, write_rows
 from rollview.views.blocks import Block, Reduce
 from rollview.views.syntax import quoted
 
@@ -48,21 +48,10 @@ FILE_BYTES = 32 * 2**20
 """A fold takes a task for each so many bytes, of those that there are, and each writes a file."""
 HAVING = "_rv_having"
 """Whether a group is shown, in the folded rows of a Reduce with HAVING."""
+ROWS_FOR_A_STEP = 50_000
+"""So many folded rows pass a union in the time that it takes to open the file of a step."""
 ODD = re.compile(r"[ ,;{}()\n\t=]")
 """What Delta Lake takes in a column name only with column mapping; Spark itself names columns `count(1)`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A step's files, not visible to anybody yet."""
-
-    id: str
-    folder: str
-    lo: Csn
-    hi: Csn
-    rows: int
-    taken: int
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,20 +106,41 @@ class RolledTable:
         """The visible rows as of `time`, duplicates included."""
         pin = self.pinned(time)
         if pin.span.empty and self._folded_as_shown:
-            rows = self._stored_at(pin.row, pin.row.folded_version)
+            rows = self.folded(pin.row)
             rows = (
                 rows.where(HAVING) if isinstance(self.block, Reduce) and self.block.having else rows
             )
-        elif (patched := self._patched(pin)) is not None:
-            rows = patched
         else:
-            rows = self._visible(pin)
+            rows = self._patched_in_one(pin) or self._patched(pin) or self._visible(pin)
         # Names as text: a column of Python's for each takes a call into the JVM, or several.
         return rows.selectExpr(*(quoted(c.name) for c in self.block.columns))
 
     def _visible(self, pin: Pinned, bucket: int | None = None) -> DataFrame:
         tree = rolled.visible(self.block, pin.span, pin.any_taken, pin.row.telling)
         return self._bound(tree, pin, bucket)
+
+    def _patched_in_one(self, pin: Pinned) -> DataFrame | None:
+        """The visible rows by one scan of folded rows and steps, where they can be and the folded rows are many."""
+        if not pin.row.telling or pin.row.rows < ROWS_FOR_A_STEP * len(pin.steps):
+            return None
+        keys = [(c.name, c.type) for c in kept_keys(self.block)]
+        folder, version = str(self.folder(pin.row) / "folded"), pin.row.folded_version
+        found = None if version is None else parquet_version(folder, version, MOST_FILES)
+        rows = unseen(self.warehouse, pin.steps, pin.span, keys) if found is not None else None
+        if found is None or rows is None:
+            return None
+        tree = patched.patched_in_one(self.block, pin.row.telling, pin.span, bool(rows.num_rows))
+        schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in [*keys, (STAMP, "bigint")])
+        steps = [str(file) for step in pin.steps for file in self._files_of(step)]
+        both = partial(
+            self.spark.read.schema(f"{schema}, {COUNT} bigint").parquet, *found.files, *steps
+        )
+        return self._bound(
+            tree, pin, more={BOTH: both, UNSEEN: partial(frame, self.spark, rows, schema)}
+        )
+
+    def _files_of(self, step: Step) -> list[Path]:
+        return sorted((self.warehouse / step.folder).glob("*.parquet"))
 
     def _patched(self, pin: Pinned) -> DataFrame | None:
         """The visible rows with the log netted by the driver, if it can be."""
@@ -144,7 +154,7 @@ class RolledTable:
             return None
         schema = ", ".join(f"{quoted(c.name)} {c.type}" for c in keys)
         there = {TAKEN: netted.taken, ADDED: netted.added}
-        tree = rolled.patched(
+        tree = patched.patched(
             self.block, pin.row.telling, *(bool(t.num_rows) for t in there.values())
         )
         given = {name: partial(frame, self.spark, rows, schema) for name, rows in there.items()}
@@ -234,11 +244,17 @@ class RolledTable:
         `more`: other leaves.
         """
 
-        def cut(rows: DataFrame) -> DataFrame:
+        def folded() -> DataFrame:
+            if bucket is None:
+                return self.folded(pin.row)
+            rows = self._stored_at(pin.row, pin.row.folded_version)
+            return rows.where(F.col(BUCKET) == bucket).drop(BUCKET)
+
+        def log() -> DataFrame:
+            rows = self.log(pin.steps, len(pin.row.fold_times))
             return rows if bucket is None else rows.where(F.col(BUCKET) == bucket)
 
-        leaves = {FOLDED: lambda: cut(self._stored_at(pin.row, pin.row.folded_version)).drop(BUCKET),
-                  LOG: lambda: cut(self.log(pin.steps, len(pin.row.fold_times))), **more}  # fmt: skip
+        leaves = {FOLDED: folded, LOG: log, **more}
         prefix = f"_rv_{uuid.uuid4().hex[:12]}"
         renamed = tree.copy()
         found = [leaf for leaf in renamed.find_all(exp.Table) if leaf.name in leaves]
@@ -249,14 +265,16 @@ class RolledTable:
 
     def folded(self, row: BlockRow) -> DataFrame:
         """The folded rows that `row` pins."""
-        return self._stored_at(row, row.folded_version).drop(BUCKET)
+        version = row.folded_version
+        found = version is not None and parquet_version(str(self.folder(row) / "folded"), version)
+        if not found:
+            return self._stored_at(row, version).drop(BUCKET)
+        schema = StructType.fromJson(json.loads(found.schema))
+        return self.spark.read.schema(schema).parquet(*found.files)
 
     def _stored_at(self, row: BlockRow, version: int | None) -> DataFrame:
+        """The folded rows and their buckets, if there are several."""
         path = str(self.folder(row) / "folded")
-        small = None if version is None else small_version(path, version)
-        if small is not None:
-            schema = StructType.fromJson(json.loads(small.schema))
-            return self.spark.read.schema(schema).parquet(*small.files)
         return self.spark.read.format("delta").option("versionAsOf", str(version)).load(path)
 
     def told_by(self, written: Folded) -> dict[str, object]:
@@ -374,22 +392,3 @@ def still_being_built(view: str) -> TimeNotReached:
         "its first build was interrupted, or has failed",
         f"rollview refresh {view} goes on with it",
     )
-
-
-def measured(warehouse: Path, step: str, folder: str) -> Written:
-    """The step's size and stamp range, from the footers of its files: no Spark job."""
-    rows = size = taken = 0
-    lo, hi = Csn(2**62), Csn(0)
-    for file in sorted((warehouse / folder).glob("*.parquet")):
-        footer = pyarrow.parquet.read_metadata(file)
-        rows, size = rows + footer.num_rows, size + file.stat().st_size
-        names = footer.schema.names
-        for g in range(footer.num_row_groups):
-            group = footer.row_group(g)
-            if not group.num_rows:  # as Arrow writes no rows
-                continue
-            stamps = group.column(names.index(STAMP)).statistics
-            counts = group.column(names.index(COUNT)).statistics
-            lo, hi = Csn(min(lo, stamps.min)), Csn(max(hi, stamps.max))
-            taken += group.num_rows if counts.min < 0 else 0
-    return Written(step, folder, lo, hi, rows, taken, size)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from pyspark.sql.types import (
 )
 from pyspark.util import _load_from_socket
 
+from rollview.changes import COUNT, STAMP, Csn
 from rollview.views.syntax import quoted
 
 COLLECTED_ROWS = 3_000
@@ -53,6 +55,19 @@ NUMBERED: dict[type, Callable[[Column], Column]] = {
     TimestampType: F.unix_micros,
 }
 """Types with values that Python does not have, such as the year 10000, and the numbers that they are made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A step's files, not visible to anybody yet."""
+
+    id: str
+    folder: str
+    lo: Csn
+    hi: Csn
+    rows: int
+    taken: int
+    bytes: int
 
 
 def plain_rows(rows: DataFrame) -> bool:
@@ -119,3 +134,22 @@ def _as_number(field: StructField) -> Column:
 def _array(values: tuple[object, ...], kind: pa.DataType) -> pa.Array:
     numbers = {pa.date32(): pa.int32(), pa.timestamp("us", "UTC"): pa.int64()}.get(kind)
     return pa.array(values, numbers).cast(kind) if numbers else pa.array(values, kind)
+
+
+def measured(warehouse: Path, step: str, folder: str) -> Written:
+    """The step's size and stamp range, from the footers of its files: no Spark job."""
+    rows = size = taken = 0
+    lo, hi = Csn(2**62), Csn(0)
+    for file in sorted((warehouse / folder).glob("*.parquet")):
+        footer = parquet.read_metadata(file)
+        rows, size = rows + footer.num_rows, size + file.stat().st_size
+        names = footer.schema.names
+        for g in range(footer.num_row_groups):
+            group = footer.row_group(g)
+            if not group.num_rows:  # as Arrow writes no rows
+                continue
+            stamps = group.column(names.index(STAMP)).statistics
+            counts = group.column(names.index(COUNT)).statistics
+            lo, hi = Csn(min(lo, stamps.min)), Csn(max(hi, stamps.max))
+            taken += group.num_rows if counts.min < 0 else 0
+    return Written(step, folder, lo, hi, rows, taken, size)
