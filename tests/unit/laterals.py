@@ -27,7 +27,12 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
     for select in [node for node in found if isinstance(node, exp.Select)]:
         if _has_sets(select.args.get("group")):
             select.having("COUNT(*) > 0", copy=False)
-    if [change for node in found for change in (_lateral(node), _either(node)) if change]:
+    if [
+        change
+        for node in found
+        for change in (_lateral(node), _within(node), _either(node))
+        if change
+    ]:
         found = nodes(tree)
     for call in found:
         if not isinstance(call, (exp.Grouping, exp.GroupingId, exp.Anonymous)):
@@ -46,6 +51,20 @@ def _lateral(select: exp.Expr) -> bool:
     for view in views or ():
         select.append("joins", _joined(view))
     return bool(views)
+
+
+def _within(join: exp.Expr) -> bool:
+    """ON of LEFT JOIN LATERAL in its query, for DuckDB 1.5, which knows comparisons only; whether there was one."""
+    lateral = join.this if isinstance(join, exp.Join) else None
+    on = join.args.get("on")
+    if not isinstance(lateral, exp.Lateral) or join.side != "LEFT" or on in (None, exp.true()):
+        return False
+    inner = exp.Subquery(this=lateral.this.this, alias=lateral.args["alias"].copy())
+    kept = exp.select(f'"{lateral.alias}".*', dialect="duckdb").from_(inner).where(on)
+    lateral.set("this", exp.Subquery(this=kept))
+    lateral.set("alias", exp.TableAlias(this=exp.to_identifier(lateral.alias, quoted=True)))
+    join.set("on", exp.true())
+    return True
 
 
 def _either(call: exp.Expr) -> bool:
