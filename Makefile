@@ -29,7 +29,7 @@ test-quick: $(READY) ## Run those that need neither Java nor PostgreSQL (under a
 test-all: $(READY) ## Run every test, with more random examples
 	ROLLVIEW_EXAMPLES=5 $(BIN)/pytest -n auto -m "not spark"
 	ROLLVIEW_COMPILED=1 $(BIN)/pytest --ignore tests/golden -m "spark"
-	$(BIN)/pytest -n 2 tests/golden -m "spark"
+	ROLLVIEW_LONG=1 $(BIN)/pytest -n 2 tests/golden -m "spark"
 
 golden-rewrite: $(READY) ## Write into tests/golden what is right there now; then read the diff
 	$(BIN)/python tests/golden/rewrite.py
