@@ -26,7 +26,9 @@ COLLECTOR = "-XX:+UseSerialGC -Xmn600m"
 
 # A short run does not live to see the gain from the second compiler; to check Spark's classes takes a fifth of a start.
 # With one compiler the JVM keeps 48 MB for code, which Spark fills: it then sweeps and compiles again all the time.
-START = "-XX:ReservedCodeCacheSize=240m -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+START = (
+    "-XX:ReservedCodeCacheSize=240m -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 LONG = {"spark.driver.extraJavaOptions": f"{COLLECTOR} {START}"}
 SHORT = {"spark.driver.extraJavaOptions": f"{COLLECTOR} {START} -XX:TieredStopAtLevel=1"}
 
