@@ -107,8 +107,8 @@ def test_z3_copies_are_netted_as_before(lake, pending_rows):
 def test_z3_rows_that_came_in_vain_are_seen_if_nobody_names_them(lake, pending_rows, monkeypatch):
     """Sabotage: it breaks the one way that asks, and no other."""
 
-    def nothing(added, staying, names):
-        return added.select([*names, STAMP]).slice(0, 0)
+    def nothing(added, staying, names, telling):
+        return added.select([*telling, STAMP]).slice(0, 0)
 
     monkeypatch.setattr(pending, "_in_vain", nothing)
     oracles = Oracles(lake, {"v": MANY_TYPES})

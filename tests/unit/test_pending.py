@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -106,8 +106,9 @@ def test_buckets_of_different_times_are_netted_by_spark(tmp_path):
     assert pending.patch(tmp_path, [step(tmp_path, 1, [(1, 1, row(1))])], span, COLUMNS) is None
 
 
-def unseen(folder, steps, lo, hi, sign=1):
-    rows = pending.unseen(folder, steps, Window(((None, Csn(lo), Csn(hi), sign),)), COLUMNS)
+def unseen(folder, steps, lo, hi, sign=1, telling=("k", "f", "g", "d", "s")):
+    span = Window(((None, Csn(lo), Csn(hi), sign),))
+    rows = pending.unseen(folder, steps, span, COLUMNS, telling)
     return None if rows is None else [_plain(row.values()) for row in rows.to_pylist()]
 
 
@@ -124,31 +125,40 @@ LOG = st.lists(
 )
 
 
-def shown(folded, log, hidden, lo, hi):
+def told_by(telling):
+    """The values of a plain row that tell it apart, in the order of the columns."""
+    names = [name for name, _ in COLUMNS]
+    return lambda r: tuple(r[n] for n in range(len(names)) if names[n] in telling)
+
+
+def shown(folded, log, hidden, lo, hi, told):
     """What a reader of both shows."""
-    old = [r for r in folded if (*r, None) not in hidden]
+    old = [r for r in folded if (*told(r), None) not in hidden]
     came = [(r, stamp) for stamp, count, r in log if count > 0 and lo < stamp <= hi]
-    return Counter(old + [r for r, stamp in came if (*r, stamp) not in hidden])
+    return Counter(old + [r for r, stamp in came if (*told(r), stamp) not in hidden])
 
 
-@given(LOG, st.integers(0, 2), st.integers(2, 4))
-def test_z3_what_is_seen_of_folded_rows_and_log_is_their_sum(log, lo, hi):
+@given(LOG, st.integers(0, 2), st.integers(2, 4), st.sampled_from(["k", "f", "fk", "kfgds"]))
+@example([(1, 1, row(1, 0.0)), (2, -1, row(1, 0.0)), (1, 1, row(1, None))], 0, 2, "k")
+def test_z3_what_is_seen_of_folded_rows_and_log_is_their_sum(log, lo, hi, telling):
     with tempfile.TemporaryDirectory() as folder:
         steps = [step(Path(folder), 1, log)] if log else []
-        hidden = unseen(Path(folder), steps, lo, hi)
+        hidden = unseen(Path(folder), steps, lo, hi, telling=list(telling))
+    told = told_by(telling)
     plain = [(stamp, count, _plain(r)) for stamp, count, r in log]
     net = Counter()
     for stamp, count, r in plain:
         if lo < stamp <= hi:
             net[r] += count
-    folded = [_plain(row(9)), *(r for r, count in net.items() if count < 0)]
+    folded = [_plain(row(9, 9.0)), *(r for r, count in net.items() if count < 0)]
+    assume(len({*map(told, folded)}) == len(folded))
     if hidden is None:
         within = [(stamp, count, r) for stamp, count, r in plain if lo < stamp <= hi and count > 0]
-        twice = Counter((stamp, r) for stamp, _, r in within)
+        twice = Counter((stamp, told(r)) for stamp, _, r in within)
         assert any(c > 1 for _, c, _ in within) or max([*net.values(), *twice.values()]) > 1
     else:
         want = Counter({r: max(0, net[r] + folded.count(r)) for r in {*net, *folded}})
-        assert shown(folded, plain, hidden, lo, hi) == +want
+        assert shown(folded, plain, hidden, lo, hi, told) == +want
 
 
 def test_z3_the_last_of_several_stays(tmp_path, monkeypatch):
@@ -163,8 +173,18 @@ def test_z3_the_last_of_several_stays(tmp_path, monkeypatch):
     steps = [step(tmp_path, 1, log)]
     assert sorted(unseen(tmp_path, steps, 0, 3), key=repr) == [
         (*_plain(row(1)), 1), (*_plain(row(2)), None), (*_plain(row(3)), 2)]  # fmt: skip
-    monkeypatch.setattr(pending, "_in_vain", lambda added, staying, names: None)
+    assert sorted(unseen(tmp_path, steps, 0, 3, telling=["k"]), key=repr) == [
+        (1, 1), (2, None), (3, 2)]  # fmt: skip
+    monkeypatch.setattr(pending, "_in_vain", lambda added, staying, names, telling: None)
     assert unseen(tmp_path, steps, 0, 3) is None
+
+
+def test_z3_rows_that_are_told_alike_do_not_hide_each_other(tmp_path):
+    log = [(1, 1, row(1)), (1, 1, row(1, 2.0)), (2, -1, row(1)), (3, 1, row(2))]
+    steps = [step(tmp_path, 1, log)]
+    assert unseen(tmp_path, steps, 0, 2, telling=["k"]) is None
+    assert unseen(tmp_path, steps, 0, 2, telling=["f", "k"]) == [(1, "1.0", 1)]
+    assert unseen(tmp_path, steps, 0, 1, telling=["k"]) == []
 
 
 @pytest.mark.parametrize(

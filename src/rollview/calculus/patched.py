@@ -1,7 +1,7 @@
 """The visible rows as trees where the driver knows what the log comes to: few rows that go, and few that come.
 
-S5  A folded row that goes is found by the columns that tell it apart (rolled.py, S4), a row of the log by its values
-    and its stamp.
+S5  A folded row that goes is found by the columns that tell it apart (rolled.py, S4), a row of the log by those and
+    its stamp: a query that needs few columns then reads no others for it.
 Leaves: TAKEN and ADDED beside the folded rows; or BOTH, the folded rows without a stamp and the rows of the log with
 theirs, in one scan, and UNSEEN, the rows of either that are not shown. Netted by: spark/pending.py.
 """
@@ -58,14 +58,14 @@ def patched_in_one(block: Block, telling: Sequence[str], span: Window, unseen: b
         .where(exp.or_(expression(f"`{STAMP}` IS NULL"), logged, copy=False), copy=False)
     )
     if unseen:
-        those = select(*(n.copy() for n in names), column(STAMP)).from_(
+        those = select(*(column(name) for name in telling), column(STAMP)).from_(
             table(UNSEEN, "_rv_u"), copy=False)  # fmt: skip
         rows = among(rows, block, those, "ANTI", partial(_this_one, telling))
     return select(*(n.copy() for n in names)).from_(subquery(rows, "_rv_x"), copy=False)
 
 
 def _this_one(telling: Sequence[str], keys: Sequence[Column], left: str, right: str) -> exp.Expr:
-    """The same row: a folded one by the columns that tell it apart, one of the log by its values and its stamp.
+    """The same row: a folded one by the hash of what tells it apart, one of the log by the values, and its stamp.
 
     IF keeps the equalities of the log's few rows out of what Spark joins by.
     """
@@ -73,6 +73,6 @@ def _this_one(telling: Sequence[str], keys: Sequence[Column], left: str, right: 
     stamps = [column(STAMP, side) for side in (left, right)]
     folded, other = (exp.Is(this=s.copy(), expression=exp.null()) for s in stamps)
     same_stamp = exp.EQ(this=stamps[0], expression=stamps[1])
-    logged = exp.and_(same_stamp, same_key(keys, left, right), copy=False)
+    logged = exp.and_(same_stamp, same_key(known, left, right), copy=False)
     one = exp.If(this=folded, true=other, false=exp.paren(logged, copy=False))
     return exp.and_(alike(known, left, right), one, copy=False)

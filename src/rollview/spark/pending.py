@@ -2,8 +2,8 @@
 
 Z2  What is netted here is what Spark nets of the same rows: NULLs are alike, NaNs too, and -0.0 is 0.0. None where
     that takes more than comparing values: nested types, strings with a collation, buckets of different fold times.
-Z3  Where the log's own rows are read beside the folded ones, each row that is not to be seen is named: a folded one
-    by its values, one of the log by its values and its stamp. None where that does not tell which of several is meant.
+Z3  Where the log's own rows are read beside the folded ones, each row that is not to be seen is named by what tells
+    folded rows apart; one of the log by its stamp too. None where that does not tell which of several is meant.
 Knows files of steps, and no table. When rows are fetched by keys: fetched_rolled.py.
 """
 
@@ -79,7 +79,7 @@ def patch(warehouse: Path, steps: Sequence[Step], span: Window, columns: Columns
 
 
 def unseen(
-    warehouse: Path, steps: Sequence[Step], span: Window, columns: Columns
+    warehouse: Path, steps: Sequence[Step], span: Window, columns: Columns, telling: Sequence[str]
 ) -> pa.Table | None:
     """What readers of folded rows and log in one do not show: a folded row has no stamp, one of the log its own (Z3).
 
@@ -88,23 +88,28 @@ def unseen(
     log = None if span.backward else _log_in(warehouse, steps, span, columns)
     if log is None:
         return None
+    told = [c for c in columns if c[0] in telling]
+    keys = [name for name, _ in told]
     net = _netted(log, columns)
     if any(pc.any(pc.greater(rows.column(COUNT), 1)).as_py() for rows in (log, net)):
         return None
-    taken = net.filter(pc.less(net.column(COUNT), 0)).drop_columns([COUNT])
+    taken = net.filter(pc.less(net.column(COUNT), 0)).select(keys)
     taken = taken.append_column(STAMP, pa.nulls(taken.num_rows, pa.int64()))
     added = log.filter(pc.greater(log.column(COUNT), 0))
     staying = net.filter(pc.greater(net.column(COUNT), 0))
     if added.num_rows > staying.num_rows:
-        in_vain = _in_vain(_comparable(added, columns), staying, [name for name, _ in columns])
+        names = [name for name, _ in columns]
+        in_vain = _in_vain(_comparable(added, columns), staying, names, keys)
         if in_vain is None:
             return None
         taken = pa.concat_tables([taken, in_vain])
-    return _values(taken, log.schema, columns)
+    return _values(taken, log.schema, told)
 
 
-def _in_vain(added: pa.Table, staying: pa.Table, names: Sequence[str]) -> pa.Table | None:
-    """The added rows but for the last of each row that stays; None if one stays beside another of its stamp."""
+def _in_vain(
+    added: pa.Table, staying: pa.Table, names: Sequence[str], telling: Sequence[str]
+) -> pa.Table | None:
+    """The added rows but for the last of each row that stays; None if one that stays is told by the same columns."""
 
     def counted(rows: pa.Table, count: int) -> pa.Table:
         counts = pa.repeat(pa.scalar(count, pa.int64()), rows.num_rows)
@@ -120,7 +125,7 @@ def _in_vain(added: pa.Table, staying: pa.Table, names: Sequence[str]) -> pa.Tab
     last = added_up([counted(added, 0), counted(marked, 1)], names, (STAMP, "max"))
     last = last.filter(pc.equal(last.column(f"{COUNT}_sum"), 1))
     last = last.select([*names, f"{STAMP}_max"]).rename_columns([*names, STAMP])
-    keys = [*names, STAMP]
+    keys = [*telling, STAMP]
     left = added_up([counted(added, 1), counted(last, -1)], keys, (COUNT, "min"))
     left = left.filter(pc.greater(left.column(f"{COUNT}_sum"), 0))
     if pc.any(pc.less(left.column(f"{COUNT}_min"), 0)).as_py():

@@ -125,19 +125,23 @@ class RolledTable:
             return None
         keys = [(c.name, c.type) for c in kept_keys(self.block)]
         folder, version = str(self.folder(pin.row) / "folded"), pin.row.folded_version
+        telling = pin.row.telling
         found = None if version is None else parquet_version(folder, version, MOST_FILES)
-        rows = unseen(self.warehouse, pin.steps, pin.span, keys) if found is not None else None
-        if found is None or rows is None:
+        if found is None:
             return None
-        tree = patched.patched_in_one(self.block, pin.row.telling, pin.span, bool(rows.num_rows))
-        schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in [*keys, (STAMP, "bigint")])
+        rows = unseen(self.warehouse, pin.steps, pin.span, keys, telling)
+        if rows is None:
+            return None
+        tree = patched.patched_in_one(self.block, telling, pin.span, bool(rows.num_rows))
+        stamped = [*keys, (STAMP, "bigint")]
         steps = [str(file) for step in pin.steps for file in self._files_of(step)]
-        both = partial(
-            self.spark.read.schema(f"{schema}, {COUNT} bigint").parquet, *found.files, *steps
-        )
-        return self._bound(
-            tree, pin, more={BOTH: both, UNSEEN: partial(frame, self.spark, rows, schema)}
-        )
+        both = self.spark.read.schema(_schema([*stamped, (COUNT, "bigint")]))
+        told = _schema([c for c in stamped if c[0] in rows.column_names])
+        more = {
+            BOTH: partial(both.parquet, *found.files, *steps),
+            UNSEEN: partial(frame, self.spark, rows, told),
+        }
+        return self._bound(tree, pin, more=more)
 
     def _files_of(self, step: Step) -> list[Path]:
         return sorted((self.warehouse / step.folder).glob("*.parquet"))
@@ -152,7 +156,7 @@ class RolledTable:
         )
         if netted is None:
             return None
-        schema = ", ".join(f"{quoted(c.name)} {c.type}" for c in keys)
+        schema = _schema([(c.name, c.type) for c in keys])
         there = {TAKEN: netted.taken, ADDED: netted.added}
         tree = patched.patched(
             self.block, pin.row.telling, *(bool(t.num_rows) for t in there.values())
@@ -294,8 +298,8 @@ class RolledTable:
     def log(self, steps: Sequence[Step], buckets: int) -> DataFrame:
         """The changes in the given steps: keys, sums, count, stamp and, if there are several, bucket."""
         kept = [*kept_keys(self.block), *kept_sums(self.block)]
-        schema = ", ".join(f"{quoted(c.name)} {c.type}" for c in kept)
-        schema += f"{', ' if schema else ''}{COUNT} bigint, {STAMP} bigint"
+        columns = [(c.name, c.type) for c in kept]
+        schema = _schema([*columns, (COUNT, "bigint"), (STAMP, "bigint")])
         if steps:
             folders = [str(self.warehouse / step.folder) for step in steps]
             rows = self.spark.read.schema(schema).parquet(*folders)
@@ -392,3 +396,7 @@ def still_being_built(view: str) -> TimeNotReached:
         "its first build was interrupted, or has failed",
         f"rollview refresh {view} goes on with it",
     )
+
+
+def _schema(columns: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
