@@ -120,8 +120,11 @@ def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
                 text, node, Refusal("SELECT of nothing", "name the columns", word="SELECT")
             )
         case exp.Distinct() if node.args.get("on"):
-            hint = "query the view with a window function"
+            hint = "write QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) = 1"
             raise refusal_of(text, node, Refusal("DISTINCT ON", hint, word="DISTINCT"))
+        case exp.Order() if node.this:
+            hint = "write SORT_ARRAY(COLLECT_LIST(x)), or LISTAGG(x, ',') WITHIN GROUP (ORDER BY …)"
+            raise refusal_of(text, node, Refusal("ORDER BY inside a call", hint, word="ORDER"))
         case exp.Any() | exp.All() if not _may_compare(node, limits):
             hint = "write IN or EXISTS, or compare with MIN or MAX"
             raise refusal_of(text, node, Refusal(node.key.upper(), hint))
