@@ -95,20 +95,14 @@ def _check_special(text: Text, node: exp.Expr, limits: Limits) -> None:
             _check_dot(text, node)
         case exp.Cast():
             _check_cast(text, node)
-        case exp.Distinct() | exp.Order():
-            _check_of_others(text, node)
+        case exp.Distinct() if node.args.get("on"):
+            hint = "write QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) = 1"
+            raise refusal_of(text, node, Refusal("DISTINCT ON", hint, word="DISTINCT"))
+        case exp.Order() if node.this:
+            hint = "write SORT_ARRAY(COLLECT_LIST(x)), or LISTAGG(x, ',') WITHIN GROUP (ORDER BY …)"
+            raise refusal_of(text, node, Refusal("ORDER BY inside a call", hint, word="ORDER"))
         case _:
             _check_query(text, node, limits)
-
-
-def _check_of_others(text: Text, node: exp.Expr) -> None:
-    """What other engines write, and Spark does not."""
-    if node.args.get("on"):
-        hint = "write QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) = 1"
-        raise refusal_of(text, node, Refusal("DISTINCT ON", hint, word="DISTINCT"))
-    if isinstance(node, exp.Order) and node.this:
-        hint = "write SORT_ARRAY(COLLECT_LIST(x)), or LISTAGG(x, ',') WITHIN GROUP (ORDER BY …)"
-        raise refusal_of(text, node, Refusal("ORDER BY inside a call", hint, word="ORDER"))
 
 
 def _check_query(text: Text, node: exp.Expr, limits: Limits) -> None:
