@@ -15,8 +15,7 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-import duckdb
-from duck import Duck, bag, duck_sql
+from duck import Duck, bag, duck_sql, small_duck
 from duck_engine import CONNECTION, RolledTable, Warehouse, duck_type, listed, quoted, values
 from golden.case import Case, Row, Schema, Transaction, shown_rows
 
@@ -26,7 +25,7 @@ from rollview.errors import ViewRefused
 from rollview.views.blocks import Definition, inputs
 from rollview.views.parse import parse_view
 
-ORACLE = duckdb.connect(":memory:", config={"threads": 1})
+ORACLE = small_duck()
 ORACLE.execute("SET TimeZone = 'UTC'")
 
 Views = Sequence[tuple[str, str]]

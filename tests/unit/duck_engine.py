@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
-import duckdb
+from duck import small_duck
 from laterals import in_duck_words, nodes
 from sqlglot import exp
 
@@ -22,7 +22,7 @@ from rollview.calculus.terms import AsOf, Changes, Factor, Timed
 from rollview.changes import BUCKET, COUNT, STAMP, Change, Csn, Row
 from rollview.views.blocks import Block, Fixpoint, Reduce, inputs, joins
 
-CONNECTION = duckdb.connect(":memory:", config={"threads": 1})
+CONNECTION = small_duck()
 """One for all warehouses: opening one costs more than a whole history."""
 CONNECTION.execute("CREATE MACRO raise_error(message) AS error(message)")
 
