@@ -31,7 +31,15 @@ from rollview.views.functions import (
     WINDOWED,
     WORDS_AS_CALLS,
 )
-from rollview.views.nodes import CLOCK_WORDS, QUERY_ONLY, REFUSALS, SHARED, Refusal
+from rollview.views.nodes import (
+    CLOCK_WORDS,
+    LEAVE_OUT,
+    PART_HINTS,
+    QUERY_ONLY,
+    REFUSALS,
+    SHARED,
+    Refusal,
+)
 from rollview.views.plain import may_ask_in_where
 from rollview.views.quantified import is_quantified
 from rollview.views.syntax import DEEPEST_NESTING, Text, call_name, unwrapped
@@ -79,7 +87,8 @@ def _check_node(text: Text, node: exp.Expr, limits: Limits) -> None:
             known = REFUSALS.get(type(child)) if isinstance(child, exp.Expr) else None
             place = child if known and isinstance(child, exp.Expr) else node
             label = part.strip("_").replace("_", " ").upper()
-            raise refusal_of(text, place, known or Refusal(label, word=label.split(" ")[0]))
+            plain = Refusal(label, PART_HINTS.get(part, LEAVE_OUT), word=label.split(" ")[0])
+            raise refusal_of(text, place, known or plain)
 
 
 def _check_special(text: Text, node: exp.Expr, limits: Limits) -> None:

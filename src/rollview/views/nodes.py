@@ -14,12 +14,15 @@ CLOCK_WORDS = frozenset(("now", "today", "yesterday", "tomorrow"))
 """What Spark reads as a time of the clock in DATE '…' and TIMESTAMP '…'."""
 
 
+LEAVE_OUT = "leave it out, or use it where the view is read"
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """What is refused, what to do instead, the reason's code, and the keywords to underline."""
 
     label: str
-    hint: str = "leave it out, or use it where the view is read"
+    hint: str = LEAVE_OUT
     reason: str = "OPERATOR_NOT_SUPPORTED"
     word: str = ""
 
@@ -124,6 +127,9 @@ SHARED: dict[type[exp.Expr], frozenset[str]] = {
 QUERY_ONLY: dict[type[exp.Expr], frozenset[str]] = {
     exp.Union: SHARED[exp.Union] | {"by_name"},
 }
+
+PART_HINTS = {"by_name": "select the columns of all parts in one order, and leave it out"}
+"""What to do about a part that is refused, where it is not to be left out."""
 
 _ORDER = "leave it out; order belongs to the query that reads the view"
 _CLOCK = "compare with a column or a literal; the view does not change by the clock alone"
