@@ -15,7 +15,7 @@ sys.path.append(str(ROOT / "tests"))
 from golden.case import Case, all_cases  # noqa: E402
 
 NOT_YET = ROOT / "tests" / "golden" / "not_yet.txt"
-SKIPPED = ("Refused", "found by random views")
+SKIPPED = ("Refused", "found by random views", "examples of the papers")
 
 NOTHING = "nothing"
 KINDS = {

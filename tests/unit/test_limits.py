@@ -14,7 +14,7 @@ from test_parse import CASES, QUERIES, SCHEMA
 
 from rollview.errors import ConfigError, ViewRefused
 from rollview.views import limits
-from rollview.views.blocks import BagReduce, Reduce
+from rollview.views.blocks import BagReduce, Reduce, inputs
 from rollview.views.functions import (
     AGGREGATES,
     GROUPING,
@@ -34,6 +34,16 @@ def refused(sql: str) -> ViewRefused:
     with pytest.raises(ViewRefused) as caught:
         parse_view("v", sql, SCHEMA, DUCK.describe)
     return caught.value
+
+
+def test_a_join_has_64_tables_at_most() -> None:
+    def joined(count: int) -> str:
+        return "SELECT t1.id FROM " + ", ".join(f"lake.sales t{n}" for n in range(1, count + 1))
+
+    assert len(inputs(parse_view("v", joined(64), SCHEMA, DUCK.describe).blocks[-1])) == 64
+    error = refused(joined(65))
+    assert "a join of 65 tables" in error.what
+    assert underlined(error).endswith("sales t65")
 
 
 def underlined(error: ViewRefused) -> str:

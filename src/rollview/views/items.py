@@ -20,7 +20,8 @@ from rollview.views.draft import Bindings, Draft, Generating, Part, Rows, substi
 from rollview.views.names import Scope
 from rollview.views.syntax import column
 
-MOST_INPUTS = 16
+MOST_INPUTS = 64
+"""Relations of one join: a step has a term for each, and each term reads all of them."""
 MOST_PRODUCTS = 12
 """Parts of a join before one of its items is stored: three left joins in a row would have 27."""
 
