@@ -108,3 +108,11 @@ def check_refusal(case: Case) -> None:
     error = caught.value
     assert error.hint and error.line
     assert case.written["refused"] == refusal(error)
+
+
+def test_one_name_is_one_table_in_all_cases() -> None:
+    """On Spark the cases of a share have one lake."""
+    known: dict[str, object] = {}
+    for case in (c for c in all_cases() if not c.refused):
+        for table, columns in case.tables.items():
+            assert known.setdefault(table, columns) == columns, (case.name, table)

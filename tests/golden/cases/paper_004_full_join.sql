@@ -1,37 +1,37 @@
 -- paper 004, section 3.2: a partner that comes takes the padded row away, the last one that goes brings it back
 -- construct: examples of the papers
--- table lake.r (x INT, g INT)
--- table lake.s (y INT, g INT)
+-- table lake.left_g (x INT, g INT)
+-- table lake.right_g (y INT, g INT)
 
 SELECT r.x, s.y
-FROM lake.r r FULL OUTER JOIN lake.s s ON r.g = s.g
+FROM lake.left_g r FULL OUTER JOIN lake.right_g s ON r.g = s.g
 
 -- commits
---   1  + lake.s (1, 10) (2, 20)
---   2  + lake.r (1, 30)
---   3  + lake.r (2, 10)
---   4  + lake.r (3, 10)
---   5  - lake.r (2, 10)
---   6  - lake.r (3, 10)
---   7  + lake.r (4, 20)
---      + lake.s (3, 30)
---   8  - lake.s (2, 20) (3, 30)
---   9  - lake.r (4, 20)  + lake.r (5, 10)
---      - lake.s (1, 10)  + lake.s (4, 20)
+--   1  + lake.right_g (1, 10) (2, 20)
+--   2  + lake.left_g (1, 30)
+--   3  + lake.left_g (2, 10)
+--   4  + lake.left_g (3, 10)
+--   5  - lake.left_g (2, 10)
+--   6  - lake.left_g (3, 10)
+--   7  + lake.left_g (4, 20)
+--      + lake.right_g (3, 30)
+--   8  - lake.right_g (2, 20) (3, 30)
+--   9  - lake.left_g (4, 20)  + lake.left_g (5, 10)
+--      - lake.right_g (1, 10)  + lake.right_g (4, 20)
 -- blocks
 --   v#0: reduce by k0
---     + changes of lake.s in (1, 2]
+--     + changes of lake.right_g in (1, 2]
 --   v#1: reduce by k0
---     + changes of lake.r in (1, 2]
+--     + changes of lake.left_g in (1, 2]
 --   v: union
---     + changes of lake.r in (1, 2] x lake.s as of 1
---     + lake.r as of 2, stamps kept since 1 x changes of lake.s in (1, 2]
---     + changes of lake.r in (1, 2]
---     - changes of lake.r in (1, 2] x v#0 as of 1
---     - lake.r as of 2, stamps kept since 1 x changes of v#0 in (1, 2]
---     + changes of lake.s in (1, 2]
---     - changes of lake.s in (1, 2] x v#1 as of 1
---     - lake.s as of 2, stamps kept since 1 x changes of v#1 in (1, 2]
+--     + changes of lake.left_g in (1, 2] x lake.right_g as of 1
+--     + lake.left_g as of 2, stamps kept since 1 x changes of lake.right_g in (1, 2]
+--     + changes of lake.left_g in (1, 2]
+--     - changes of lake.left_g in (1, 2] x v#0 as of 1
+--     - lake.left_g as of 2, stamps kept since 1 x changes of v#0 in (1, 2]
+--     + changes of lake.right_g in (1, 2]
+--     - changes of lake.right_g in (1, 2] x v#1 as of 1
+--     - lake.right_g as of 2, stamps kept since 1 x changes of v#1 in (1, 2]
 -- rows
 --   1: (NULL, 1) (NULL, 2)
 --   2: (1, NULL) (NULL, 1) (NULL, 2)

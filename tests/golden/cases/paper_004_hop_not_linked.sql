@@ -1,28 +1,28 @@
 -- paper 004, section 3.1: counting through negation and groups, over the pairs of example 4
 -- construct: examples of the papers
--- table lake.link (s STRING, d STRING)
+-- table lake.way (s STRING, d STRING)
 
 SELECT h.s, COUNT(*) AS n
 FROM (
-  SELECT l1.s, l2.d FROM lake.link l1, lake.link l2 WHERE l1.d = l2.s
+  SELECT l1.s, l2.d FROM lake.way l1, lake.way l2 WHERE l1.d = l2.s
   UNION
-  SELECT s, s FROM lake.link
+  SELECT s, s FROM lake.way
 ) AS h
-WHERE NOT EXISTS (SELECT 1 FROM lake.link l WHERE l.s = h.s AND l.d = h.d)
+WHERE NOT EXISTS (SELECT 1 FROM lake.way l WHERE l.s = h.s AND l.d = h.d)
 GROUP BY h.s
 
 -- commits
---   1  + lake.link ('a', 'b') ('b', 'c') ('b', 'e') ('a', 'd') ('d', 'c')
---   2  - lake.link ('a', 'b')
---   3  + lake.link ('a', 'c')
---   4  - lake.link ('a', 'c')  + lake.link ('a', 'b') ('b', 'b')
+--   1  + lake.way ('a', 'b') ('b', 'c') ('b', 'e') ('a', 'd') ('d', 'c')
+--   2  - lake.way ('a', 'b')
+--   3  + lake.way ('a', 'c')
+--   4  - lake.way ('a', 'c')  + lake.way ('a', 'b') ('b', 'b')
 -- blocks
 --   v#0: reduce by s, d
---     + changes of lake.link in (1, 2] x lake.link as of 1
---     + lake.link as of 2, stamps kept since 1 x changes of lake.link in (1, 2]
---     + changes of lake.link in (1, 2]
+--     + changes of lake.way in (1, 2] x lake.way as of 1
+--     + lake.way as of 2, stamps kept since 1 x changes of lake.way in (1, 2]
+--     + changes of lake.way in (1, 2]
 --   v#1: reduce by k0, k1
---     + changes of lake.link in (1, 2]
+--     + changes of lake.way in (1, 2]
 --   v: reduce by s
 --     + changes of v#0 in (1, 2]
 --     - changes of v#0 in (1, 2] x v#1 as of 1
