@@ -45,6 +45,11 @@ def test_every_path_exists(path):
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: str(m.relative_to(PACKAGE)))
+def test_every_module_is_on_the_map(module):
+    assert f"`{module.relative_to(PACKAGE)}`" in TEXT
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: str(m.relative_to(PACKAGE)))
 def test_every_module_has_a_short_docstring(module):
     lines = docstring(module).splitlines()
     assert 1 <= len(lines) <= LONGEST_DOCSTRING, f"{len(lines)} lines"
