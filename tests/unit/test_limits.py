@@ -226,11 +226,6 @@ def test_long_and_deep_sql_is_refused():
     assert parse_view("v", f"SELECT id FROM lake.sales WHERE {wide}", SCHEMA, DUCK.describe)
 
 
-def test_more_than_16_inputs_are_refused():
-    tables = ", ".join(f"lake.customer t{n}" for n in range(17))
-    assert "a join of 17 tables" in refused(f"SELECT t0.id FROM {tables}").what
-
-
 @pytest.mark.slow
 def test_what_doubles_at_every_level_is_refused_at_once():
     aliases = ", ".join(f"a{n} + a{n} AS a{n + 1}" for n in range(60))
@@ -240,7 +235,7 @@ def test_what_doubles_at_every_level_is_refused_at_once():
         nested = f"SELECT id + id AS id FROM ({nested}) t{n}"
     assert "grows too large" in refused(nested).what
     for step, label in (
-        ("c{0} a, c{0} b", "a join of 32 tables"),
+        ("c{0} a, c{0} b", "a join of 128 tables"),
         ("c{0} UNION ALL SELECT {1} FROM c{0}", "parts"),
     ):
         ctes = ["c0 AS (SELECT id FROM lake.sales)"]
