@@ -37,6 +37,10 @@ LONG = {
 SHORT = {"spark.driver.extraJavaOptions": f"{COLLECTOR} {START} -XX:TieredStopAtLevel=1"}
 
 
+# Spark takes pages of 32 or 64 MB from such heaps, for each aggregate, sort and broadcast of a few rows, and clears them.
+PAGE = "1m"
+
+
 def small_session(folder: Path) -> SparkSession:
     """One for the whole run; it goes with the process."""
     from rollview.spark.session import make_session
@@ -44,6 +48,7 @@ def small_session(folder: Path) -> SparkSession:
     settings = {
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": COLLECTOR,
+        "spark.buffer.pageSize": PAGE,
         # VACUUM and RESTORE start as many tasks; the default is 10,000.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
         "spark.sql.warehouse.dir": str(folder),
