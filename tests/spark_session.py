@@ -37,7 +37,7 @@ LONG = {
 SHORT = {"spark.driver.extraJavaOptions": f"{COLLECTOR} {START} -XX:TieredStopAtLevel=1"}
 
 
-# Spark takes pages of 32 or 64 MB from such heaps, for each aggregate, sort and broadcast of a few rows, and clears them.
+# By itself Spark takes pages of 32 or 64 MB, and clears them, for each aggregate, sort and broadcast of a few rows.
 PAGE = "1m"
 
 

@@ -27,6 +27,7 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
     for select in [node for node in found if isinstance(node, exp.Select)]:
         if _has_sets(select.args.get("group")):
             select.having("COUNT(*) > 0", copy=False)
+        _keys_first(select)
     if [
         change
         for node in found
@@ -51,6 +52,15 @@ def _lateral(select: exp.Expr) -> bool:
     for view in views or ():
         select.append("joins", _joined(view))
     return bool(views)
+
+
+def _keys_first(select: exp.Select) -> None:
+    """The star of a semi or anti join USING with the keys first, as in Spark."""
+    joins = [j for j in select.args.get("joins") or () if j.kind in ("SEMI", "ANTI")]
+    keys = [key for join in joins for key in join.args.get("using") or ()]
+    if keys and select.expressions == [exp.Star()]:
+        star = exp.Star(except_=[key.copy() for key in keys])
+        select.set("expressions", [*(exp.column(key.copy()) for key in keys), star])
 
 
 def _within(join: exp.Expr) -> bool:

@@ -13,7 +13,7 @@ from duck import Duck, bag
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rollview.errors import ConfigError
+from rollview.errors import ConfigError, ViewRefused
 from rollview.views.blocks import Definition, Reduce, Union, inputs, joins
 from rollview.views.parse import parse_query, parse_view, relation_identifier
 from rollview.views.syntax import RollviewSpark
@@ -434,3 +434,16 @@ def test_the_compiled_build_of_sqlglot_is_named_with_what_to_do(monkeypatch) -> 
     with pytest.raises(ConfigError, match="sqlglotc") as raised:
         parse_view("v", "SELECT 1 AS a", {}, Duck({}).describe)
     assert "pip uninstall sqlglotc" in raised.value.hint
+
+
+def test_n1_columns_that_are_not_where_spark_has_them_are_refused() -> None:
+    """Of one type, they would otherwise stand under each other's names."""
+    duck = Duck(SCHEMA)
+    sql = "SELECT * FROM (SELECT id, cust FROM lake.sales)"
+
+    def swapped(text: str) -> list[tuple[str, str]]:
+        return duck.describe(text)[:: -1 if text.startswith("SELECT *") else 1]
+
+    assert [c.name for c in parse_view("v", sql, SCHEMA, duck.describe).columns] == ["id", "cust"]
+    with pytest.raises(ViewRefused, match='column 1 is "id", and "cust" for Spark'):
+        parse_view("v", sql, SCHEMA, swapped)

@@ -23,8 +23,8 @@ from rollview.views.grouping_sets import has_sets
 from rollview.views.groups import group_values, grouped_item, over_groups
 from rollview.views.items import Source, parts_of
 from rollview.views.laterals import lateral_join
-from rollview.views.limits import RESERVED
 from rollview.views.names import Scope, cte_of, visible_ctes
+from rollview.views.outputs import check_names, check_outputs, check_width
 from rollview.views.recursion import recursive_cte, recursive_rows, with_anchors
 from rollview.views.selects import Projection, Selected, selected
 from rollview.views.set_groups import parts_of_sets
@@ -194,25 +194,26 @@ def _stored(
 
 def outputs_of(draft: Draft, query: exp.Expr) -> Outputs:
     """Names and types that Spark gives to the user's own query (W2); it is asked only what is sound."""
-    _check_columns(replace(draft, aliases=set()), query)
+    names = _check_columns(replace(draft, aliases=set()), query)
     outputs = draft.describe(original_sql(query))
-    _check_outputs(draft, query, outputs)
+    check_outputs(draft, query, outputs)
+    check_names(draft, query, names, outputs)
     return outputs
 
 
-def _check_columns(draft: Draft, query: exp.Expr) -> int:
-    """Refuse what an engine would refuse without naming its place, or choke on. The number of columns."""
+def _check_columns(draft: Draft, query: exp.Expr) -> tuple[str | None, ...]:
+    """Refuse what an engine would refuse without naming its place, or choke on. The names of columns that have one."""
     match unwrapped(query):
         case exp.SetOperation() as pair:
             left, right = (_check_columns(draft, side) for side in (pair.this, pair.expression))
-            _check_width(draft, pair, left, right)
+            check_width(draft, pair, len(left), len(right))
             return left
         case exp.Select() as select if aggregated(select) and not _split(select):
-            return len(rewritten(draft.text, _grouped(draft, select)[0], ())[1])
+            return (None,) * len(rewritten(draft.text, _grouped(draft, select)[0], ())[1])
         case exp.Select() as select:
-            return len(_check_select(draft, select).projections)
+            return _check_select(draft, select).names
         case _:
-            return 0
+            return ()
 
 
 def _check_select(draft: Draft, select: exp.Select) -> Selected:
@@ -223,41 +224,6 @@ def _check_select(draft: Draft, select: exp.Select) -> Selected:
         for tree in found.outputs:
             growing.valued(tree)
     return found
-
-
-def _check_width(draft: Draft, pair: exp.SetOperation, left: int, right: int) -> None:
-    if left != right:
-        every = " ALL" if pair.args.get("distinct") is False else ""
-        label = f"{pair.key.upper()}{every} of {left} and {right} columns"
-        hint = "select as many columns in each part"
-        place = draft.text.place(pair.expression)
-        raise draft.text.refused(place, label, hint, "NUM_COLUMNS_MISMATCH")
-
-
-def _check_outputs(draft: Draft, query: exp.Expr, outputs: Outputs) -> None:
-    """Refuse columns that cannot be told apart, have no type, or have a name of rollview's own."""
-    seen: set[str] = set()
-    for position, (name, kind) in enumerate(outputs):
-        place = draft.text.place(_select_item(query, len(outputs), position))
-        if name.lower() in seen:
-            hint = "give each column a name of its own with AS"
-            raise draft.text.refused(place, f'two columns named "{name}"', hint, "DUPLICATE_COLUMN")
-        if name.lower().startswith(RESERVED):
-            hint = "choose another name"
-            raise draft.text.refused(place, f'reserved name "{name}"', hint, "RESERVED_NAME")
-        if kind == "void":
-            hint = "name its type: CAST(NULL AS …)"
-            raise draft.text.refused(place, f'column "{name}" has no type', hint, "VOID_TYPE")
-        seen.add(name.lower())
-
-
-def _select_item(query: exp.Expr, columns: int, position: int) -> exp.Expr:
-    """The select item that makes the column, or the whole SELECT if stars are in it."""
-    select = unwrapped(query)
-    while isinstance(select, exp.SetOperation):
-        select = unwrapped(select.this)
-    items = select.expressions if isinstance(select, exp.Select) else []
-    return items[position] if len(items) == columns else select
 
 
 def _union(draft: Draft, union: exp.Union) -> Rows:

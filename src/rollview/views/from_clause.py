@@ -2,8 +2,8 @@
 
 H1  What is joined by inner joins stays apart, item by item: their conditions are one list, beside those of WHERE.
     Other joins become one item (outer.py).
-H2  A join USING shows each key once: the left side's, the right side's of a right join, the one that is there of a full
-    join.
+H2  A join USING shows each key once, before the other columns: the left side's, the right side's of a right join, the
+    one that is there of a full join.
 How queries inside FROM are read is given as functions (flatten.py's recursion, laterals.py). Words: docs/glossary.md.
 """
 
@@ -113,6 +113,8 @@ def _joined(draft: Draft, left: Source, join: exp.Join, read: Read) -> Source:
     if not keys and join.args.get("on") is not None:
         conditions = [row_condition(draft, scope, join.args["on"])]
     if kind in ("SEMI", "ANTI"):
+        shown = scope[: len(keys)]
+        left = replace(left, scope=(*shown, *(e for e in left.scope if e not in shown)))
         found = matches(draft, left, right, conditions)
         return semi(left, found) if kind == "SEMI" else anti(draft, left, found)
     if side:

@@ -304,7 +304,7 @@ def starred(text: Text, scope: Scope, node: exp.Expr) -> Iterator[Entry]:
     if size and not found:
         label, hint = (
             f'there is no table "{".".join(qualifier)}" in FROM',
-            "use a name or alias of FROM",
+            "use a name or alias of FROM; name the fields of a struct one by one",
         )
         raise text.refused(text.place(node), label, hint, "CANNOT_RESOLVE_STAR_EXPAND")
     dropped = set()

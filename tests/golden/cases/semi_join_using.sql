@@ -1,0 +1,34 @@
+-- A star over LEFT SEMI JOIN USING: the keys come first
+-- construct: SEMI JOIN, IN, EXISTS
+-- table lake.sales (id INT, cust INT, amount INT, region STRING)
+-- table lake.customer (cust INT, name STRING, region STRING)
+
+SELECT * FROM lake.sales s LEFT SEMI JOIN lake.customer c USING (region, cust) WHERE id > 0
+
+-- commits
+--   1  + lake.sales (1, 1, 10, 'n') (1, 1, 10, 'n') (2, 2, 20, 's') (3, NULL, 5, 'n') (4, 1, NULL, NULL)
+--      + lake.customer (1, 'ann', 'n') (2, 'bob', 's') (2, 'bea', 's')
+--   2  - lake.sales (1, 1, 10, 'n')  + lake.sales (5, 3, 7, 's') (6, 4, 20, 'e')
+--      - lake.customer (2, 'bob', 's')  + lake.customer (NULL, 'nil', 'n')
+--   3  - lake.sales (2, 2, 20, 's')  + lake.sales (2, 1, 20, 's')
+--      + lake.customer (3, 'cid', NULL) (3, 'cid', NULL)
+--   4  - lake.sales (3, NULL, 5, 'n')  + lake.sales (3, NULL, 5, 'n') (9, 9, 9, 'x')  - lake.sales (9, 9, 9, 'x')
+--   5  - lake.customer (1, 'ann', 'n')  + lake.customer (1, 'amy', 'n')
+--   6  - lake.sales (1, 1, 10, 'n') (2, 1, 20, 's') (4, 1, NULL, NULL)
+--      - lake.customer (3, 'cid', NULL)
+--   7  + lake.sales (1, 1, 10, 'n')
+--      - lake.customer (1, 'amy', 'n') (2, 'bea', 's') (3, 'cid', NULL) (NULL, 'nil', 'n')
+-- blocks
+--   v#0: reduce by k0, k1
+--     + changes of lake.customer in (1, 2]
+--   v: join
+--     + changes of lake.sales in (1, 2] x v#0 as of 1
+--     + lake.sales as of 2, stamps kept since 1 x changes of v#0 in (1, 2]
+-- rows
+--   1: ('n', 1, 1, 10) x2 ('s', 2, 2, 20)
+--   2: ('n', 1, 1, 10) ('s', 2, 2, 20)
+--   3: ('n', 1, 1, 10)
+--   4: ('n', 1, 1, 10)
+--   5: ('n', 1, 1, 10)
+--   6: nothing
+--   7: nothing
