@@ -150,9 +150,11 @@ class OnSpark:
             want = {} if view.duckdb_only else {"Spark": bags["spark", view.name]}
             if not view.spark_only:
                 want["DuckDB"] = self.by_duckdb(view, csn)
-            for engine, bag in want.items():
-                if what := difference(have, bag):
-                    wrong[view.name] = f"at {csn}, against {engine}: {what}\n{view.views[-1][1]}"
+            found = {engine: difference(have, bag) for engine, bag in want.items()}
+            if told := [
+                f"at {csn}, against {engine}: {what}" for engine, what in found.items() if what
+            ]:
+                wrong[view.name] = "\n".join([*told, view.views[-1][1]])
         self.compared += len(wanted)
         return wrong
 

@@ -36,6 +36,8 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
     ]:
         found = nodes(tree)
     for call in found:
+        if isinstance(call, exp.ArrayUniqueAgg):
+            _empty_list(call)
         if not isinstance(call, (exp.Grouping, exp.GroupingId, exp.Anonymous)):
             continue
         name = call.name.upper() if isinstance(call, exp.Anonymous) else call.key.upper()
@@ -61,6 +63,13 @@ def _keys_first(select: exp.Select) -> None:
     if keys and select.expressions == [exp.Star()]:
         star = exp.Star(except_=[key.copy() for key in keys])
         select.set("expressions", [*(exp.column(key.copy()) for key in keys), star])
+
+
+def _empty_list(call: exp.Expr) -> None:
+    """COLLECT_SET over nothing but NULLs is an empty list in Spark, and NULL in DuckDB."""
+    while isinstance(call.parent, (exp.Filter, exp.Window)) and call.parent.this is call:
+        call = call.parent
+    call.replace(exp.Coalesce(this=call.copy(), expressions=[exp.Array(expressions=[])]))
 
 
 def _within(join: exp.Expr) -> bool:
