@@ -163,7 +163,9 @@ class OnSpark:
         names = {}
         for table, recorded in self.lake.at(csn).items():
             names[f"lake.{table}"] = f"of_{table}"
-            self.read(recorded).createOrReplaceTempView(f"of_{table}")
+            rows = self.read(recorded)
+            # Columns of its own: Spark 4.2 loses those that LATERAL shares with other queries of one action.
+            rows.toDF(*rows.columns).createOrReplaceTempView(f"of_{table}")
         for name, sql in view.views:
             answer = self.spark.sql(_over(sql, names))
             answer.createOrReplaceTempView(f"of_{name}")

@@ -38,6 +38,8 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
     for call in found:
         if isinstance(call, exp.ArrayUniqueAgg):
             _empty_list(call)
+        elif isinstance(call, exp.WithinGroup) and isinstance(call.this, exp.PercentileDisc):
+            call.replace(exp.cast(call.copy(), "DOUBLE"))  # as Spark has it
         if not isinstance(call, (exp.Grouping, exp.GroupingId, exp.Anonymous)):
             continue
         name = call.name.upper() if isinstance(call, exp.Anonymous) else call.key.upper()
