@@ -580,11 +580,22 @@ def test_a_poisonous_row_stops_the_view_and_its_end_heals_it(total: Sum) -> None
     lake, warehouse = total.lake, total.warehouse
     oracles = Oracles(lake, {"v": total.view})
     lake.insert("t", [(2, 0)])
-    with pytest.raises(RefreshError, match="DIVIDE_BY_ZERO"):
+    with pytest.raises(RefreshError, match="DIVIDE_BY_ZERO") as caught:
         warehouse.refresh("v")
+    assert 'row of "lake.t" in transaction 1: k = 2, d = 0' in str(caught.value)
     status = warehouse.status("v")
     assert (status.view_time, status.state) == (0, "stopped")
     oracles.hold(warehouse, [("v", 0)])
+    lake.delete("t", k=2)
+    lake.insert("t", [(3, 5)])
+    report = warehouse.refresh("v")
+    assert (report.view_time, report.technique) == (3, "COMPLETE_RECOMPUTE")
+    assert "QUERY_FAILED_ON_THE_WAY" in report.reason
+    oracles.hold(warehouse, [("v", 3)])
+    assert warehouse.status("v").state == "ready"
+    lake.insert("t", [(4, 10)])
+    assert warehouse.refresh("v").technique == "APPEND_ONLY"
+    oracles.hold(warehouse, [("v", 4)])
 
 
 @pytest.mark.parametrize(

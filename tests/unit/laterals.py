@@ -36,10 +36,7 @@ def in_duck_words(tree: exp.Expr) -> exp.Expr:
     ]:
         found = nodes(tree)
     for call in found:
-        if isinstance(call, exp.ArrayUniqueAgg):
-            _empty_list(call)
-        elif isinstance(call, exp.WithinGroup) and isinstance(call.this, exp.PercentileDisc):
-            call.replace(exp.cast(call.copy(), "DOUBLE"))  # as Spark has it
+        _as_in_spark(call)
         if not isinstance(call, (exp.Grouping, exp.GroupingId, exp.Anonymous)):
             continue
         name = call.name.upper() if isinstance(call, exp.Anonymous) else call.key.upper()
@@ -58,6 +55,19 @@ def _lateral(select: exp.Expr) -> bool:
     return bool(views)
 
 
+def _as_in_spark(call: exp.Expr) -> None:
+    """The call, in its place, with Spark's value and type."""
+    match call:
+        case exp.ArrayUniqueAgg():
+            _empty_list(call)
+        case exp.In() if call.args.get("query"):
+            _known(call)
+        case exp.WithinGroup() if isinstance(call.this, exp.PercentileDisc):
+            call.replace(exp.cast(call.copy(), "DOUBLE"))
+        case exp.TsOrDsAdd():  # DATE_ADD
+            call.replace(exp.cast(call.copy(), "DATE"))
+
+
 def _keys_first(select: exp.Select) -> None:
     """The star of a semi or anti join USING with the keys first, as in Spark."""
     joins = [j for j in select.args.get("joins") or () if j.kind in ("SEMI", "ANTI")]
@@ -72,6 +82,20 @@ def _empty_list(call: exp.Expr) -> None:
     while isinstance(call.parent, (exp.Filter, exp.Window)) and call.parent.this is call:
         call = call.parent
     call.replace(exp.Coalesce(this=call.copy(), expressions=[exp.Array(expressions=[])]))
+
+
+def _known(call: exp.In) -> None:
+    """IN (SELECT …) as a value: FALSE in Spark where DuckDB has NULL, and so is NOT IN."""
+    negated, node = False, call
+    while not isinstance(node.parent, exp.Select):
+        node = node.parent
+        negated ^= isinstance(node, exp.Not)
+        if not isinstance(node, (exp.Not, exp.And, exp.Or, exp.Paren)):
+            break
+    while node.parent and not isinstance(node.parent, exp.Select):
+        node = node.parent
+    if node.arg_key == "expressions":
+        call.replace(exp.Coalesce(this=exp.paren(call.copy()), expressions=[exp.convert(negated)]))
 
 
 def _within(join: exp.Expr) -> bool:

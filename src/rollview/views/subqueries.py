@@ -2,7 +2,8 @@
 
 Y1  A condition of WHERE that is EXISTS or IN is a semi join, its negation an anti join; anywhere else the row gets a
     column that says what the subquery found for it.
-Y2  x IN (…) is unknown if nothing equals x and x or some value is NULL, unless there are no values at all.
+Y2  x IN (…) is unknown if nothing equals x and x or some value is NULL, unless there are no values at all. As in Spark
+    neither x IN (…) nor x NOT IN (…) is true then, and neither is NULL: as values they are false.
 Y3  A scalar subquery without rows is NULL; an aggregate over no rows is what Spark shows for none. More than one row
     is Spark's error, with the key that caused it.
 Placeholders: selects.py. What relates subquery and row: correlation.py. Words: docs/glossary.md.
@@ -93,7 +94,7 @@ class Expansion:
                 node.replace(self._exists_value(node))
             elif isinstance(node, exp.In) and _asks(node) is not None:
                 node.set("this", self.valued(node.this))
-                node.replace(operand(self._in_value(node)))
+                node.replace(operand(self._in_value(node, unknown=_is_negated(node))))
             elif placeholder(node) is not None:
                 node.replace(operand(self._scalar(node)))
             else:
@@ -242,17 +243,16 @@ class Expansion:
         unknown = exp.Is(this=exp.Paren(this=exp.and_(*equal)), expression=exp.null())
         return matches(self.draft, self.source, inner.source, [*inner.where, unknown])
 
-    def _in_value(self, node: exp.In) -> exp.Expr:
+    def _in_value(self, node: exp.In, unknown: bool) -> exp.Expr:
+        """True or false, and `unknown` where that is not known (Y2)."""
         asked = _asks(node)
         assert asked is not None, "IN (SELECT …)"
         if not self._finds_rows(node):
-            return exp.EQ(this=operand(node.this.copy()), expression=operand(self._scalar(asked)))
+            same = exp.EQ(this=operand(node.this.copy()), expression=operand(self._scalar(asked)))
+            return exp.Anonymous(this="COALESCE", expressions=[same, exp.convert(unknown)])
         inner = self._inner_in(node)
-        ifs = [
-            exp.If(this=self._flag(self._equal(node, inner)), true=exp.true()),
-            exp.If(this=self._flag(self._unknown(node, inner)), true=exp.null()),
-        ]
-        return exp.Case(ifs=ifs, default=exp.false())
+        found = self._flag(self._equal(node, inner))
+        return exp.or_(found, self._flag(self._unknown(node, inner))) if unknown else found
 
     def _scalar(self, node: exp.Expr) -> exp.Expr:
         """The value of a subquery, once however often it stands there (Y3)."""
@@ -317,6 +317,15 @@ def _asks(node: exp.In) -> exp.Expr | None:
     """The placeholder of IN (SELECT …)."""
     first = node.expressions[0] if len(node.expressions) == 1 else None
     return first if first is not None and placeholder(first) is not None else None
+
+
+def _is_negated(node: exp.Expr) -> bool:
+    """Whether the condition around makes NOT IN of it, once every NOT stands at what it is about."""
+    negated = False
+    while isinstance(node.parent, (exp.Not, exp.And, exp.Or, exp.Paren)):
+        node = node.parent
+        negated ^= isinstance(node, exp.Not)
+    return negated
 
 
 def _equalities(node: exp.In, inner: Inner) -> list[exp.Expr]:

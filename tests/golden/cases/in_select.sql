@@ -22,35 +22,17 @@ FROM lake.sales
 -- blocks
 --   v#0: reduce by k0
 --     + changes of lake.customer in (1, 2]
---   v#1: reduce by k0, 1 sums
---     + changes of lake.customer in (1, 2]
 --   v: union
---     + changes of lake.sales in (1, 2] x v#0 as of 1 x v#1 as of 1
---     + lake.sales as of 2, stamps kept since 1 x changes of v#0 in (1, 2] x v#1 as of 1
---     + lake.sales as of 2, stamps kept since 1 x v#0 as of 2, stamps kept since 1 x changes of v#1 in (1, 2]
---     + changes of lake.sales in (1, 2] x v#1 as of 1
---     + lake.sales as of 2, stamps kept since 1 x changes of v#1 in (1, 2]
---     - changes of lake.sales in (1, 2] x v#0 as of 1 x v#1 as of 1
---     - lake.sales as of 2, stamps kept since 1 x changes of v#0 in (1, 2] x v#1 as of 1
---     - lake.sales as of 2, stamps kept since 1 x v#0 as of 2, stamps kept since 1 x changes of v#1 in (1, 2]
 --     + changes of lake.sales in (1, 2] x v#0 as of 1
 --     + lake.sales as of 2, stamps kept since 1 x changes of v#0 in (1, 2]
 --     + changes of lake.sales in (1, 2]
 --     - changes of lake.sales in (1, 2] x v#0 as of 1
 --     - lake.sales as of 2, stamps kept since 1 x changes of v#0 in (1, 2]
---     - changes of lake.sales in (1, 2] x v#0 as of 1 x v#1 as of 1
---     - lake.sales as of 2, stamps kept since 1 x changes of v#0 in (1, 2] x v#1 as of 1
---     - lake.sales as of 2, stamps kept since 1 x v#0 as of 2, stamps kept since 1 x changes of v#1 in (1, 2]
---     - changes of lake.sales in (1, 2] x v#1 as of 1
---     - lake.sales as of 2, stamps kept since 1 x changes of v#1 in (1, 2]
---     + changes of lake.sales in (1, 2] x v#0 as of 1 x v#1 as of 1
---     + lake.sales as of 2, stamps kept since 1 x changes of v#0 in (1, 2] x v#1 as of 1
---     + lake.sales as of 2, stamps kept since 1 x v#0 as of 2, stamps kept since 1 x changes of v#1 in (1, 2]
 -- rows
---   1: (1, TRUE) x2 (2, TRUE) (3, NULL) (4, TRUE)
---   2: (1, TRUE) (2, TRUE) (3, NULL) (4, TRUE) (5, FALSE) (6, FALSE)
---   3: (1, TRUE) (2, TRUE) (3, NULL) (4, TRUE) (5, TRUE) (6, FALSE)
---   4: (1, TRUE) (2, TRUE) (3, NULL) (4, TRUE) (5, TRUE) (6, FALSE)
---   5: (1, TRUE) (2, TRUE) (3, NULL) (4, TRUE) (5, TRUE) (6, FALSE)
---   6: (3, NULL) (5, TRUE) (6, FALSE)
+--   1: (1, TRUE) x2 (2, TRUE) (3, FALSE) (4, TRUE)
+--   2: (1, TRUE) (2, TRUE) (3, FALSE) (4, TRUE) (5, FALSE) (6, FALSE)
+--   3: (1, TRUE) (2, TRUE) (3, FALSE) (4, TRUE) (5, TRUE) (6, FALSE)
+--   4: (1, TRUE) (2, TRUE) (3, FALSE) (4, TRUE) (5, TRUE) (6, FALSE)
+--   5: (1, TRUE) (2, TRUE) (3, FALSE) (4, TRUE) (5, TRUE) (6, FALSE)
+--   6: (3, FALSE) (5, TRUE) (6, FALSE)
 --   7: (1, FALSE) (3, FALSE) (5, FALSE) (6, FALSE)
