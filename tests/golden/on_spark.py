@@ -130,8 +130,8 @@ class OnSpark:
                         shown = self.warehouse.status(name).view_time
                         self.warehouse.refresh(name, to=max(to, shown))
             except rollview.RollviewError as error:
-                if self.fails(view, max(to, shown)):
-                    self.compared += 1  # both say that there is no answer
+                if self.fails(view, max(to, shown), error.detail):
+                    self.compared += 1  # both say that there is no answer, and why
                 else:
                     wrong[view.name] = f"{error.what}\n{error.detail}"
                 continue
@@ -176,12 +176,16 @@ class OnSpark:
             names[name] = f"of_{name}"
         return answer
 
-    def fails(self, view: Viewed, csn: int) -> bool:
-        """Whether Spark has no answer to the user's SQL at that time: CORR divides by 0 where all values are one."""
+    def fails(self, view: Viewed, csn: int, detail: str) -> bool:
+        """Whether Spark fails on the user's SQL for the same reason: CORR divides by 0 where all values are one."""
+        if view.duckdb_only:
+            return False
+        rows = self.by_spark(view, csn)  # what Spark cannot plan is an error here
         try:
-            self.by_spark(view, csn).collect()
-        except PySparkException:
-            return not view.duckdb_only
+            rows.collect()
+        except PySparkException as error:
+            condition = error.getCondition()
+            return condition is not None and f"[{condition}]" in detail
         return False
 
     def read(self, recorded: Recorded) -> DataFrame:
